@@ -1,0 +1,46 @@
+# Two commands matter: `make run` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+PYTEST_OPTIONS ?=
+
+.PHONY: run test setup lint unit test-mysql bench clean help
+
+help: ## show what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+run: setup ## start the broker on SQLite in ./var and show how to publish a first message
+	@exec $(BIN)/broker up
+
+setup: .venv/.product ## install into .venv, so that .venv/bin/broker works
+
+test: .venv/.test lint ## all tests, on SQLite and on a real MySQL-protocol server
+	$(BIN)/pytest -n 2 --dist loadgroup $(PYTEST_OPTIONS)
+
+unit: .venv/.test ## the fast tests only
+	$(BIN)/pytest tests/unit $(PYTEST_OPTIONS)
+
+lint: .venv/.test ## ruff, mypy strict, import-linter
+	$(BIN)/ruff check broker migrations tests
+	$(BIN)/ruff format --check broker migrations tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test-mysql: .venv/.test ## all tests on a real MySQL in a chroot (Debian, as root)
+	tests/support/mysql_chroot.sh $(BIN)/pytest -n 2 --dist loadgroup $(PYTEST_OPTIONS)
+
+bench: setup ## measure publishing against bare inserts
+	$(BIN)/broker bench publish
+
+clean: ## remove the environment and caches; data in var/ stays
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.product: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@touch $@
+
+.venv/.test: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	@touch $@ .venv/.product

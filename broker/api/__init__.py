@@ -1,0 +1,1 @@
+"""The HTTP face: parses, authenticates, calls operations, shows the answer."""

@@ -1,0 +1,1 @@
+"""The command line: the same operations, for people and scripts."""

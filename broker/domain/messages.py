@@ -1,0 +1,122 @@
+"""A message as a producer hands it in, checked field by field."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from broker.domain.errors import FieldProblem, Invalid
+from broker.domain.names import check_public_id
+
+DEFAULT_CONTENT_TYPE = "application/octet-stream"
+LONGEST_CONTENT_TYPE = 255
+MOST_HEADERS = 50
+LARGEST_HEADERS = 16_384
+LARGEST_METADATA = 16_384
+MOST_HOPS = 1_000_000
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,255}")
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\U0010ffff]*")
+_CONTENT_TYPE = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,254}")
+_OURS = ("x-broker-", "webhook-", "content-", "transfer-")
+_RESERVED = frozenset({"host", "connection", "user-agent", "expect", "te", "upgrade", "trailer", "x-request-id"})
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What a producer wants delivered."""
+
+    payload: bytes
+    content_type: str = DEFAULT_CONTENT_TYPE
+    message_id: str | None = None
+    priority: int = 0
+    scheduled_for: datetime | None = None
+    expires_at: datetime | None = None
+    headers: Mapping[str, str] | None = None
+    metadata: Mapping[str, object] | None = None
+    hop_count: int = 0
+
+    def check(self, names: Mapping[str, str]) -> None:
+        """Every rule at once; `names` says what the caller's face calls each field."""
+        problems: list[FieldProblem] = []
+        for field, problem in self._problems():
+            problems.append(FieldProblem(names.get(field, field), problem))
+        if self.message_id is not None:
+            _gather(problems, names.get("messageId", "messageId"), self.message_id)
+        if problems:
+            raise Invalid(problems)
+
+    def _problems(self) -> list[tuple[str, str]]:
+        checks = {
+            "priority": _priority_problem(self.priority),
+            "contentType": _content_type_problem(self.content_type),
+            "headers": headers_problem(self.headers or {}),
+            "metadata": _metadata_problem(self.metadata),
+            "hopCount": _hops_problem(self.hop_count),
+            "expiresAt": self._expiry_problem(),
+        }
+        return [(field, problem) for field, problem in checks.items() if problem is not None]
+
+    def _expiry_problem(self) -> str | None:
+        if self.expires_at is not None and self.scheduled_for is not None and self.expires_at <= self.scheduled_for:
+            return "must be later than the time the message is scheduled for"
+        return None
+
+
+def headers_problem(headers: Mapping[str, str]) -> str | None:
+    """Carried headers: real header names and values, and none that the broker itself sets."""
+    if len(headers) > MOST_HEADERS or sum(len(n) + len(v) for n, v in headers.items()) > LARGEST_HEADERS:
+        return f"are too many: at most {MOST_HEADERS} names and {LARGEST_HEADERS} characters in all"
+    for name, value in headers.items():
+        if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value) or not _encodable(value):
+            return f"{name!r} is not a header that can be sent"
+        if is_reserved_header(name):
+            return f"{name} is set by the broker and cannot be carried along"
+    return None
+
+
+def is_reserved_header(name: str) -> bool:
+    """Whether the broker, or HTTP itself, owns this header."""
+    low = name.lower()
+    return low in _RESERVED or low.startswith(_OURS)
+
+
+def _gather(problems: list[FieldProblem], field: str, message_id: str) -> None:
+    try:
+        check_public_id(field, message_id)
+    except Invalid as error:
+        problems += error.problems
+
+
+def _priority_problem(priority: int) -> str | None:
+    return None if 0 <= priority <= 9 else "must be a whole number from 0 (last) to 9 (first)"
+
+
+def _hops_problem(hops: int) -> str | None:
+    return None if 0 <= hops <= MOST_HOPS else f"must be a whole number from 0 to {MOST_HOPS}"
+
+
+def _content_type_problem(content_type: str) -> str | None:
+    if not _CONTENT_TYPE.fullmatch(content_type):
+        return f"must be printable ASCII of at most {LONGEST_CONTENT_TYPE} characters"
+    return None
+
+
+def _metadata_problem(metadata: Mapping[str, object] | None) -> str | None:
+    if metadata is None:
+        return None
+    try:
+        text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return "contains a number that JSON cannot hold"
+    if len(text) > LARGEST_METADATA:
+        return f"is larger than {LARGEST_METADATA} characters"
+    return None if _encodable(text) else "contains characters that are not Unicode"
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

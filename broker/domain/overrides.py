@@ -1,0 +1,82 @@
+"""What a channel or consumer sets for itself: read from JSON, stored by key, resolved over the broker's."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from broker.domain.errors import FieldProblem, Invalid
+from broker.domain.setting import Setting, camel_case
+from broker.domain.setting_types import JsonValue
+from broker.domain.settings import BY_KEY, check_together, overridable
+
+_FIELDS = {setting.json_name: setting for setting in overridable()}
+_RETRY_FIELDS = {"attempts": BY_KEY["max_retries"], "cooldown": BY_KEY["retry_base"]}
+_RETRY_KEYS = ("retry_policy", "max_retries", "retry_base")
+
+
+def parse_overrides(raw: Mapping[str, object], problems: list[FieldProblem]) -> dict[str, JsonValue]:
+    """Values to store by key, None to inherit again (the word `none` is a value); appends every problem."""
+    flat = {name: value for name, value in raw.items() if name != "retry"}
+    stored = _parse_fields(flat, _FIELDS, "", problems)
+    if "retry" in raw:
+        problems.extend(_conflicts(raw))
+        stored |= _parse_retry_block(raw["retry"], problems)
+    problems.extend(check_together(stored, camel_case))
+    return stored
+
+
+def check_overrides(stored: Mapping[str, JsonValue]) -> None:
+    """Rules between overrides that were not all given in one call."""
+    problems = check_together(stored, camel_case)
+    if problems:
+        raise Invalid(problems)
+
+
+def overrides_to_json(stored: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """The overrides that are set, named as in JSON, in the table's order."""
+    return {one.json_name: stored[one.key] for one in overridable() if stored.get(one.key) is not None}
+
+
+def resolve(key: str, default: Any, *layers: Mapping[str, JsonValue]) -> Any:
+    """The value that applies: of the first layer that sets it (consumer, then channel), else the default."""
+    for layer in layers:
+        if layer.get(key) is not None:
+            return BY_KEY[key].parse_native(layer[key])
+    return default
+
+
+def _parse_fields(
+    raw: Mapping[str, object], fields: Mapping[str, Setting], prefix: str, problems: list[FieldProblem]
+) -> dict[str, JsonValue]:
+    stored: dict[str, JsonValue] = {}
+    for name, value in raw.items():
+        try:
+            setting = _known(fields, name)
+            stored[setting.key] = _stored(setting, value)
+        except ValueError as refusal:
+            problems.append(FieldProblem(prefix + name, str(refusal)))
+    return stored
+
+
+def _known(fields: Mapping[str, Setting], name: str) -> Setting:
+    if name not in fields:
+        raise ValueError("is not a known field")
+    return fields[name]
+
+
+def _stored(setting: Setting, value: object) -> JsonValue:
+    return None if value is None else setting.to_json(setting.parse_native(value))
+
+
+def _conflicts(raw: Mapping[str, object]) -> list[FieldProblem]:
+    names = [camel_case(key) for key in _RETRY_KEYS]
+    return [FieldProblem(name, "cannot be given together with retry") for name in names if name in raw]
+
+
+def _parse_retry_block(block: object, problems: list[FieldProblem]) -> dict[str, JsonValue]:
+    """`retry: {attempts, cooldown}` is a fixed policy; null inherits all three again."""
+    if block is None:
+        return dict.fromkeys(_RETRY_KEYS)
+    if not isinstance(block, Mapping):
+        problems.append(FieldProblem("retry", "is not an object with attempts and cooldown"))
+        return {}
+    return {"retry_policy": "fixed", **_parse_fields(block, _RETRY_FIELDS, "retry.", problems)}

@@ -1,0 +1,51 @@
+"""Channels and producers as publishing sees them: at most two seconds old, and read anew before anyone is refused."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from threading import Lock
+from typing import Generic, TypeVar
+
+from broker.domain.registry import Channel, Producer
+from broker.store import channels, producers
+from broker.store.engine import Database
+
+T = TypeVar("T")
+FRESH_SECONDS = 2.0
+MOST = 10_000
+
+
+class _Remembered(Generic[T]):
+    """A bounded memory of what exists; what does not exist is never remembered."""
+
+    def __init__(self, read: Callable[[str], T | None]) -> None:
+        self._read, self._lock = read, Lock()
+        self._entries: OrderedDict[str, tuple[float, T]] = OrderedDict()
+
+    def get(self, key: str, good: Callable[[T], bool]) -> tuple[T | None, bool]:
+        """The entry, and whether it is good; asks the database before it says no."""
+        with self._lock:
+            held = self._entries.get(key)
+        if held is not None and held[0] > time.monotonic() and good(held[1]):
+            return held[1], True
+        value = self._read(key)
+        self._put(key, value)
+        return value, value is not None and good(value)
+
+    def _put(self, key: str, value: T | None) -> None:
+        with self._lock:
+            self._entries.pop(key, None)
+            if value is not None:
+                self._entries[key] = (time.monotonic() + FRESH_SECONDS, value)
+            while len(self._entries) > MOST:
+                self._entries.popitem(last=False)
+
+
+class RegistryCache:
+    """One per process."""
+
+    def __init__(self, database: Database) -> None:
+        self.channels = _Remembered[Channel](lambda id: database.read("find channel", lambda c: channels.find(c, id)))
+        self.producers = _Remembered[Producer](
+            lambda id: database.read("find producer", lambda c: producers.find(c, id))
+        )

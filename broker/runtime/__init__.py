@@ -1,0 +1,1 @@
+"""Threads, signals, supervision: knows no business rule."""

@@ -1,0 +1,55 @@
+"""The HTTP server: granian, several processes with a pool of threads each. Chosen by measuring (docs/serving.md)."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from granian import Granian
+from granian.constants import HTTPModes, Interfaces
+from granian.log import LogLevels
+
+STOP_SECONDS = 30
+MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Where and with how many hands to serve."""
+
+    host: str
+    port: int
+    workers: int
+    threads: int
+
+
+def serve(target: str, how: Serving, environment: Mapping[str, str], when_started: Callable[[], None]) -> None:
+    """Serve until told to stop: SIGTERM and SIGINT let requests in progress finish.
+
+    `target` names an application factory (`module:function`); each process calls it, with `environment` in place.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="broker-metrics-"))
+    os.environ.update({**environment, MULTIPROCESS: str(folder)})
+    server = Granian(
+        target,
+        address=how.host,
+        port=how.port,
+        interface=Interfaces.WSGI,
+        http=HTTPModes.http1,
+        websockets=False,
+        workers=how.workers,
+        blocking_threads=how.threads,
+        backpressure=max(how.threads * 2, 128),
+        respawn_failed_workers=True,
+        respawn_interval=0.2,
+        workers_kill_timeout=STOP_SECONDS,
+        factory=True,
+        log_level=LogLevels.warning,
+    )
+    server.on_startup(when_started)
+    try:
+        server.serve()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""The only package that knows SQL. One door: engine.py."""

@@ -1,0 +1,58 @@
+"""What every MySQL or MariaDB session is set to."""
+
+from typing import Any
+
+from sqlalchemy import Connection, Engine, event
+
+from broker.domain.clock import Clock
+
+CONNECT_SECONDS = 3
+SOCKET_SECONDS = 20
+STATEMENT_SECONDS = 10
+LOCK_SECONDS = 3
+METADATA_LOCK_SECONDS = 5
+POOL_WAIT_SECONDS = 5
+
+
+def engine_options(pool_size: int) -> dict[str, Any]:
+    """READ COMMITTED (MYSQL.md 3), found rows as SQLAlchemy wants them, every wait bounded."""
+    return {
+        "pool_size": pool_size,
+        "max_overflow": 0,
+        "pool_timeout": POOL_WAIT_SECONDS,
+        "pool_recycle": 1800,
+        "isolation_level": "READ COMMITTED",
+        "connect_args": {
+            "charset": "utf8mb4",
+            "connect_timeout": CONNECT_SECONDS,
+            "read_timeout": SOCKET_SECONDS,
+            "write_timeout": SOCKET_SECONDS,
+        },
+    }
+
+
+def prepare(engine: Engine, clock: Clock) -> None:
+    """Set up each new session, and let a moved clock move the database's NOW() too."""
+
+    @event.listens_for(engine, "connect")
+    def _session(connection: Any, record: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(session_statement("mariadb" in connection.get_server_info().lower()))
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        if clock.offset:
+            seconds = clock.offset.total_seconds()
+            connection.exec_driver_sql(f"SET SESSION timestamp = UNIX_TIMESTAMP(SYSDATE(6)) + {seconds:.6f}")
+
+
+def session_statement(mariadb: bool) -> str:
+    """One round trip that sets time zone, strictness and time-outs."""
+    statement_limit = (
+        f"max_statement_time = {STATEMENT_SECONDS}" if mariadb else f"max_execution_time = {STATEMENT_SECONDS * 1000}"
+    )
+    return (
+        "SET SESSION time_zone = '+00:00',"
+        " sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"
+        f" innodb_lock_wait_timeout = {LOCK_SECONDS}, lock_wait_timeout = {METADATA_LOCK_SECONDS}, {statement_limit}"
+    )

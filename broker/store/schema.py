@@ -1,0 +1,102 @@
+"""The schema's version: bring it up to date, say what differs, refuse what this program does not know."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+from broker.resources import resource
+from broker.store.engine import Database
+from broker.store.tables import metadata
+
+UPGRADE_LOCK = "broker-schema"
+UPGRADE_LOCK_SECONDS = 9
+
+
+class SchemaMismatch(Exception):
+    """The database's schema is not the one this program works with; the message says which command to run."""
+
+
+def upgrade(database: Database, to: str = "head") -> None:
+    """Run the migrations that are missing; one process at a time."""
+    _migrate(database, lambda config: command.upgrade(config, to))
+
+
+def downgrade(database: Database, to: str) -> None:
+    """Take migrations back, down to `to` (`base` for an empty database)."""
+    _migrate(database, lambda config: command.downgrade(config, to))
+
+
+def head() -> str:
+    """The version this program works with."""
+    return str(ScriptDirectory.from_config(_config()).get_current_head())
+
+
+def current(database: Database) -> str | None:
+    """The version the database has, None when it has none."""
+    return database.read("schema version", lambda c: MigrationContext.configure(c).get_current_revision())
+
+
+def require_current(database: Database) -> None:
+    """Refuse to work on a schema that is not this program's."""
+    found, known = current(database), head()
+    if found == known:
+        return
+    if found is None:
+        raise SchemaMismatch("The database has no schema yet. Run: broker db upgrade")
+    revisions = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
+    if found in revisions:
+        raise SchemaMismatch(f"The database has schema {found}, this program needs {known}. Run: broker db upgrade")
+    raise SchemaMismatch(
+        f"The database has schema {found}, which this program (schema {known}) does not know. Install the newer broker."
+    )
+
+
+def differences(database: Database) -> list[str]:
+    """What the live tables have that the program's tables do not, and the reverse."""
+    return database.read("schema differences", _differences)
+
+
+def _differences(connection: Connection) -> list[str]:
+    context = MigrationContext.configure(connection, opts={"compare_type": True})
+    return [_describe(item) for item in compare_metadata(context, metadata)]
+
+
+def _describe(item: object) -> str:
+    if isinstance(item, list):
+        return "; ".join(_describe(part) for part in item)
+    parts = [str(getattr(part, "name", part)) for part in item] if isinstance(item, tuple) else [str(item)]
+    return " ".join(part for part in parts if part != "None")
+
+
+def _migrate(database: Database, run: Callable[[Config], None]) -> None:
+    config = _config()
+    with _only_one(database), database.engine.connect() as connection:
+        config.attributes["connection"] = connection
+        run(config)
+
+
+@contextmanager
+def _only_one(database: Database) -> Iterator[None]:
+    """A server-wide lock on MySQL, in a session of its own; SQLite's own lock serves for its file."""
+    if database.is_sqlite:
+        yield
+        return
+    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as session:
+        if not session.execute(text(f"SELECT GET_LOCK('{UPGRADE_LOCK}', {UPGRADE_LOCK_SECONDS})")).scalar():
+            raise SchemaMismatch(
+                "Another process is changing the schema. Wait until it is done and run the command again."
+            )
+        yield
+        session.execute(text(f"SELECT RELEASE_LOCK('{UPGRADE_LOCK}')"))
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(resource("migrations")).replace("%", "%%"))
+    return config
