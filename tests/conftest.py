@@ -1,3 +1,3 @@
-"""Makes the database fixtures known to every test."""
+"""Makes the fixtures known to every test."""
 
-pytest_plugins = ["tests.support.fixtures"]
+pytest_plugins = ["tests.support.fixtures", "tests.support.brokers"]

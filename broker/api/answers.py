@@ -19,7 +19,7 @@ def as_json(value: object, status: int = 200) -> Response:
 def entry(shown: object, of: Producer | Channel | Consumer) -> Response:
     """A registry entry with what is needed to change it safely."""
     response = as_json(shown)
-    response.headers["ETag"] = etag(of.revision)
+    response.headers["ETag"] = etag(of.revision, of.changed_at)
     response.headers["Last-Modified"] = http_date(of.changed_at)
     return response
 

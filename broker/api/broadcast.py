@@ -85,8 +85,8 @@ def _carried_headers() -> dict[str, str] | None:
     listed = reading.header("X-Broker-Metadata-Headers")
     if listed is None:
         return None
-    names = [name for name in re.split(r"[,\s]+", listed) if name]
-    return {name: value for name in names if (value := reading.header(name)) is not None}
+    names = {name.lower(): name for name in re.split(r"[,\s]+", listed) if name}
+    return {name: value for name in names.values() if (value := reading.header(name)) is not None}
 
 
 def _metadata() -> dict[str, object] | None:

@@ -43,13 +43,16 @@ def header(name: str) -> str | None:
         raise Invalid.field(name, "must be UTF-8") from None
 
 
-def body(most: int) -> bytes:
-    """The whole body, at most so many bytes."""
-    request.max_content_length = most
-    try:
-        return request.get_data(cache=False)
-    except RequestEntityTooLarge:
-        raise TooLarge(f"The body is larger than {most} bytes, the most that is accepted here.") from None
+def body(most: int, keep: bool = False) -> bytes:
+    """The whole body, at most so many bytes; one without a length is read one byte too far, else its end is cut off."""
+    length = request.content_length or 0
+    request.max_content_length = most + 1
+    data = b"" if length > most else request.get_data(cache=keep)
+    if max(length, len(data)) > most:
+        raise TooLarge(f"The body is larger than {most} bytes, the most that is accepted here.")
+    if len(data) < length:
+        raise Invalid.field("body", "ended before the length that was announced; nothing was stored")
+    return data
 
 
 def fields(form_fields: Sequence[str]) -> dict[str, object]:
@@ -102,11 +105,11 @@ def page(shape: Sequence[type]) -> tuple[Cursor | None, int]:
 
 
 def _form(allowed: Sequence[str]) -> dict[str, object]:
-    request.max_content_length = REGISTRY_BODY_BYTES
+    body(REGISTRY_BODY_BYTES, keep=True)
     try:
         form = request.form
     except RequestEntityTooLarge:
-        raise TooLarge(f"The form is larger than {REGISTRY_BODY_BYTES} bytes.") from None
+        raise TooLarge("The form has too many parts.") from None
     for name in (*form, *request.files):
         if name not in allowed:
             raise Invalid.field(name, "is not a field of this form; send JSON for the other settings")
@@ -138,10 +141,11 @@ def _unmodified_since() -> object:
     text = request.headers.get("If-Unmodified-Since")
     if text is None:
         return None
-    moment = parse_date(text)
-    if moment is None:
-        raise Invalid.field("If-Unmodified-Since", "must be an HTTP date like Tue, 15 Nov 2030 12:45:26 GMT")
-    return moment.astimezone(UTC)
+    try:
+        moment = parse_date(text)
+        return moment.astimezone(UTC)  # type: ignore[union-attr]
+    except (AttributeError, OverflowError):
+        raise Invalid.field("If-Unmodified-Since", "must be an HTTP date like Tue, 15 Nov 2030 12:45:26 GMT") from None
 
 
 def _refuse_constant(name: str) -> Callable[[], None]:

@@ -1,22 +1,20 @@
 """`broker serve` and `broker up`."""
 
-import secrets
-from pathlib import Path
-
 import click
 
 from broker.cli.context import CliContext
+from broker.cli.errors import Refused
+from broker.cli.welcome import address, kept_token, welcome
 from broker.config import Settings
 from broker.operations.parts import Parts
 from broker.runtime.cores import http_threads, http_workers
-from broker.runtime.server import Serving
+from broker.runtime.server import CannotListen, Serving
 from broker.runtime.server import serve as serve_http
 from broker.store import schema
 from broker.store.probe import skips_locked
 from broker.store.sweeping import sweep
 
 TARGET = "broker.api.wsgi:application"
-TOKEN_FILE = "admin-token"
 
 
 @click.command()
@@ -33,7 +31,7 @@ def serve(context: CliContext, listen: str | None, http_workers: int | None) -> 
     _take(context, listen=listen, http_workers=http_workers)
     parts = context.parts()
     _refuse_unfit(parts)
-    _run(parts.settings, f"Broker {parts.settings.broker_id!r} serves at {_address(parts.settings)}")
+    _run(parts.settings, f"Broker {parts.settings.broker_id!r} serves at {address(parts.settings)}")
 
 
 @click.command()
@@ -47,12 +45,12 @@ def up(context: CliContext, listen: str | None) -> None:
     _take(context, listen=listen)
     settings = context.load_settings()
     if settings.admin_token is None:
-        context.options["admin_token"] = _kept_token(settings)
+        context.options["admin_token"] = kept_token(settings)
     parts = context.parts()
     if parts.database.is_sqlite:
         schema.upgrade(parts.database)
     _refuse_unfit(parts)
-    _run(parts.settings, _welcome(parts.settings))
+    _run(parts.settings, welcome(parts.settings))
 
 
 def _take(context: CliContext, **options: object) -> None:
@@ -63,7 +61,7 @@ def _refuse_unfit(parts: Parts) -> None:
     """An old schema, or a server that does not skip locked rows, is refused with the reason."""
     schema.require_current(parts.database)
     if not parts.database.is_sqlite and not (finding := skips_locked(parts.database)).good:
-        raise click.ClickException(finding.advice)
+        raise Refused(finding.advice)
     sweep(parts.database)
     parts.database.dispose()
 
@@ -76,38 +74,8 @@ def _run(settings: Settings, greeting: str) -> None:
         http_workers(settings.http_workers, one_writer),
         http_threads(settings.http_threads),
     )
-    serve_http(TARGET, how, settings.to_environment(), lambda: click.echo(greeting))
+    try:
+        serve_http(TARGET, how, settings.to_environment(), lambda: click.echo(greeting))
+    except CannotListen as error:
+        raise Refused(str(error)) from error
     click.echo("Stopped.")
-
-
-def _kept_token(settings: Settings) -> str:
-    """The token made at the first start, from its file; readable by its owner only."""
-    folder = Path(settings.database_url.removeprefix("sqlite:///")).parent if settings.database_url.startswith("sqlite") else Path("var")
-    file = folder / TOKEN_FILE
-    if not file.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        file.touch(mode=0o600)
-        file.write_text(secrets.token_urlsafe(24))
-    return file.read_text().strip()
-
-
-def _address(settings: Settings) -> str:
-    return f"http://{settings.listen}"
-
-
-def _welcome(settings: Settings) -> str:
-    address, token = _address(settings), settings.admin_token
-    bold = lambda text: click.style(text, bold=True)  # noqa: E731
-    return f"""
-  The broker is up: {bold(address)}
-  Admin token:      {bold(str(token))}
-  Database:         {settings.masked()["database_url"]}
-
-  Paste these three lines into another terminal: make a channel, publish, see it stored.
-
-curl -sS -X PUT {address}/channel/hello -H 'Authorization: Bearer {token}' -d token=channel-secret; curl -sS -X PUT {address}/producer/me -H 'Authorization: Bearer {token}' -d token=producer-secret; curl -sS -X PUT {address}/channel/hello/consumer/first -H 'Authorization: Bearer {token}' -d type=pull
-curl -sS -i {address}/channel/hello/broadcast -H 'X-Broker-Channel-Token: channel-secret' -H 'X-Broker-Producer-ID: me' -H 'X-Broker-Producer-Token: producer-secret' -H 'X-Broker-Message-ID: first' -d 'Hello, broker'
-curl -sS {address}/channel/hello/message/first -H 'X-Broker-Channel-Token: channel-secret'
-
-  Ctrl-C stops it.
-"""

@@ -69,8 +69,8 @@ def _payload(raw: Mapping[str, Any]) -> tuple[bytes, str]:
 def _json(payload: object) -> str:
     try:
         return json.dumps(payload, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    except ValueError:
-        raise Invalid.field("payload", "contains a number that JSON cannot hold") from None
+    except (ValueError, RecursionError):
+        raise Invalid.field("payload", "is nested too deep, or contains a number that JSON cannot hold") from None
 
 
 def _base64(text: str) -> bytes:

@@ -14,12 +14,15 @@ LONGEST_CONTENT_TYPE = 255
 MOST_HEADERS = 50
 LARGEST_HEADERS = 16_384
 LARGEST_METADATA = 16_384
+DEEPEST_METADATA = 50
 MOST_HOPS = 1_000_000
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,255}")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\U0010ffff]*")
 _CONTENT_TYPE = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,254}")
-_OURS = ("x-broker-", "webhook-", "content-", "transfer-")
-_RESERVED = frozenset({"host", "connection", "user-agent", "expect", "te", "upgrade", "trailer", "x-request-id"})
+_OURS = ("x-broker-", "webhook-", "content-", "transfer-", "proxy-")
+_RESERVED = frozenset(
+    {"host", "connection", "keep-alive", "user-agent", "expect", "te", "upgrade", "trailer", "x-request-id"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,8 @@ def headers_problem(headers: Mapping[str, str]) -> str | None:
 
 
 def is_reserved_header(name: str) -> bool:
-    """Whether the broker, or HTTP itself, owns this header."""
-    low = name.lower()
+    """Whether the broker, or HTTP itself, owns this header; many servers take `_` for `-`."""
+    low = name.lower().replace("_", "-")
     return low in _RESERVED or low.startswith(_OURS)
 
 
@@ -105,6 +108,8 @@ def _content_type_problem(content_type: str) -> str | None:
 def _metadata_problem(metadata: Mapping[str, object] | None) -> str | None:
     if metadata is None:
         return None
+    if _is_deeper(metadata, DEEPEST_METADATA):
+        return f"is nested more than {DEEPEST_METADATA} deep"
     try:
         text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
     except ValueError:
@@ -112,6 +117,14 @@ def _metadata_problem(metadata: Mapping[str, object] | None) -> str | None:
     if len(text) > LARGEST_METADATA:
         return f"is larger than {LARGEST_METADATA} characters"
     return None if _encodable(text) else "contains characters that are not Unicode"
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    """Whether it is nested deeper; the answer itself never goes deeper than asked."""
+    if not isinstance(value, Mapping | list):
+        return False
+    inner = value.values() if isinstance(value, Mapping) else value
+    return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner)
 
 
 def _encodable(text: str) -> bool:

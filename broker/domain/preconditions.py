@@ -26,7 +26,7 @@ class Preconditions:
         """The thing exists in this state."""
         if self.must_be_new:
             raise PreconditionFailed("It exists already. Leave out If-None-Match to change it.")
-        if self.match and "*" not in self.match and etag(revision) not in self.match:
+        if self.match and "*" not in self.match and etag(revision, changed_at) not in self.match:
             raise PreconditionFailed("It was changed since you read it. Read it again and repeat your change.")
         if self.unmodified_since is not None and changed_at.replace(microsecond=0) > self.unmodified_since:
             raise PreconditionFailed(

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from broker.domain.setting_types import JsonValue
 from broker.domain.states import ConsumerType
+from broker.domain.times import show_time
 
 Overrides = Mapping[str, JsonValue]
 
@@ -57,6 +58,6 @@ class Consumer:
     revision: int
 
 
-def etag(revision: int) -> str:
-    """The strong validator of one state of a registry entry."""
-    return f'"r{revision}"'
+def etag(revision: int, changed_at: datetime) -> str:
+    """The strong validator of one state of a registry entry; one that is made anew has another."""
+    return f'"r{revision}@{show_time(changed_at)}"'

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from broker.domain.errors import Invalid
 
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
-_EARLIEST, _LATEST = datetime(1970, 1, 2, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+EARLIEST, LATEST = datetime(1970, 1, 2, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 
 
 def parse_time(field: str, text: str) -> datetime:
@@ -17,7 +17,7 @@ def parse_time(field: str, text: str) -> datetime:
         moment = datetime.fromisoformat(_six_digits(text.upper())).astimezone(UTC)
     except (ValueError, OverflowError):
         raise Invalid.field(field, "must be an RFC 3339 time like 2030-01-31T12:00:00Z") from None
-    if not _EARLIEST <= moment <= _LATEST:
+    if not EARLIEST <= moment <= LATEST:
         raise Invalid.field(field, "must be between the years 1970 and 9999")
     return moment
 

@@ -1,14 +1,12 @@
 """Managing channels."""
 
-from typing import Any
-
 from broker.domain.changes import Change, Raw, parse_channel_change
 from broker.domain.errors import InUse, NotFound
 from broker.domain.names import check_public_id
 from broker.domain.pages import Cursor, Page
 from broker.domain.preconditions import Preconditions
 from broker.domain.registry import Channel
-from broker.operations.dead_channels import check_dead_channel
+from broker.operations.dead_channels import dead_channel_column
 from broker.operations.parts import Parts
 from broker.operations.saving import Saved, given_columns, save, settings_column, token_columns
 from broker.store import channels as store
@@ -23,7 +21,9 @@ def put_channel(parts: Parts, channel_id: str, raw: Raw, only_if: Preconditions)
     """Create it, or change what is given."""
     check_public_id("channelId", channel_id)
     change = parse_channel_change(raw)
-    return save(lambda: parts.database.write("put channel", lambda c: _put(c, channel_id, change, only_if)))
+    saved = save(lambda: parts.database.write("put channel", lambda c: _put(c, channel_id, change, only_if)))
+    parts.cache.channels.forget(channel_id)
+    return saved
 
 
 def list_channels(parts: Parts, cursor: Cursor | None, limit: int) -> Page[str]:
@@ -34,18 +34,19 @@ def list_channels(parts: Parts, cursor: Cursor | None, limit: int) -> Page[str]:
 def delete_channel(parts: Parts, channel_id: str, only_if: Preconditions, force: bool) -> None:
     """Remove it with its messages; with `force` also with its consumers."""
     parts.database.write("delete channel", lambda c: _delete(c, channel_id, only_if, force))
+    parts.cache.channels.forget(channel_id)
     sweep(parts.database)
 
 
 def _put(connection: Connection, channel_id: str, change: Change, only_if: Preconditions) -> Saved[Channel]:
-    store.lock(connection, channel_id, str(change.get("deadChannel") or channel_id))
-    held = store.find(connection, channel_id)
+    locked = store.lock(connection, channel_id, str(change.get("deadChannel") or channel_id))
+    held = store.find(connection, channel_id) if channel_id in locked else None
     made: dict[str, str] = {}
     columns = {
         **token_columns(change, held is None, made),
         **given_columns(change, "name", "paused"),
         **settings_column(change, held.overrides if held else {}),
-        **_dead_channel_column(connection, change, channel_id, held),
+        **dead_channel_column(connection, change, locked, channel_id),
     }
     if held is None:
         only_if.check_absent()
@@ -55,16 +56,6 @@ def _put(connection: Connection, channel_id: str, change: Change, only_if: Preco
         if columns:
             store.change(connection, held.key, columns)
     return Saved(found(store.find(connection, channel_id), channel_id), made)
-
-
-def _dead_channel_column(
-    connection: Connection, change: Change, channel_id: str, held: Channel | None
-) -> dict[str, Any]:
-    if "deadChannel" not in change.fields:
-        return {}
-    dead = change.fields["deadChannel"]
-    key = None if dead is None else check_dead_channel(connection, str(dead), channel_id, held.key if held else None)
-    return {"deadChannelId": key}
 
 
 def _delete(connection: Connection, channel_id: str, only_if: Preconditions, force: bool) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import secrets
+from collections.abc import Mapping
 from typing import Any
 
 from broker.domain.changes import Change, Raw, parse_consumer_change
@@ -12,7 +13,7 @@ from broker.domain.preconditions import Preconditions
 from broker.domain.registry import Channel, Consumer
 from broker.domain.states import ConsumerType
 from broker.operations.channels import found as found_channel
-from broker.operations.dead_channels import check_dead_channel
+from broker.operations.dead_channels import BUILT_IN_CONSUMER, dead_channel_column
 from broker.operations.parts import Parts
 from broker.operations.saving import Saved, given_columns, save, settings_column, token_columns
 from broker.store import channels
@@ -45,7 +46,7 @@ def delete_consumer(parts: Parts, channel_id: str, consumer_id: str, only_if: Pr
         channels.lock(connection, channel_id)
         consumer = _found(store.find(connection, channel_id, consumer_id), channel_id, consumer_id)
         only_if.check(consumer.revision, consumer.changed_at)
-        if consumer.built_in and channels.is_dead_channel(connection, consumer.channel_key):
+        if consumer.id == BUILT_IN_CONSUMER and channels.is_dead_channel(connection, consumer.channel_key):
             raise InUse("It is the built-in consumer of a dead channel that is in use.")
         if not force:
             _refuse_unfinished(connection, consumer)
@@ -74,12 +75,13 @@ class _Put:
         self.change, self.only_if = change, only_if
 
     def __call__(self, connection: Connection) -> Saved[Consumer]:
-        channels.lock(connection, self.channel_id, str(self.change.get("deadChannel") or self.channel_id))
-        channel = found_channel(channels.find(connection, self.channel_id), self.channel_id)
+        locked = channels.lock(connection, self.channel_id, str(self.change.get("deadChannel") or self.channel_id))
+        held_channel = channels.find(connection, self.channel_id) if self.channel_id in locked else None
+        channel = found_channel(held_channel, self.channel_id)
         held = store.find(connection, self.channel_id, self.consumer_id)
         self._check_reachable(held)
         made: dict[str, str] = {}
-        columns = self._columns(connection, channel, held, made)
+        columns = self._columns(connection, locked, held, made)
         if held is None:
             self.only_if.check_absent()
             store.create(connection, channel, self.consumer_id, {**_NEW, "name": self.consumer_id, **columns})
@@ -92,7 +94,7 @@ class _Put:
         )
 
     def _columns(
-        self, connection: Connection, channel: Channel, held: Consumer | None, made: dict[str, str]
+        self, connection: Connection, locked: Mapping[str, int], held: Consumer | None, made: dict[str, str]
     ) -> dict[str, Any]:
         change = self.change
         kind = {} if held is not None and "type" not in change.fields else {"type": self._type(held).value}
@@ -101,7 +103,7 @@ class _Put:
             **given_columns(change, "name", "paused", "callbackUrl"),
             **kind,
             **settings_column(change, held.overrides if held else {}),
-            **self._dead_channel_column(connection, channel),
+            **dead_channel_column(connection, change, locked, self.channel_id),
             **self._secret_columns(connection, held, made),
         }
 
@@ -113,21 +115,17 @@ class _Put:
         if self._type(held) is ConsumerType.PUSH and url is None:
             raise Invalid.field("callbackUrl", "is needed for a push consumer; or give type pull")
 
-    def _dead_channel_column(self, connection: Connection, channel: Channel) -> dict[str, Any]:
-        if "deadChannel" not in self.change.fields:
-            return {}
-        dead = self.change.fields["deadChannel"]
-        key = None if dead is None else check_dead_channel(connection, str(dead), channel.id, channel.key)
-        return {"deadChannelId": key}
-
     def _secret_columns(self, connection: Connection, held: Consumer | None, made: dict[str, str]) -> dict[str, Any]:
         """A new secret; the old one goes on signing beside it for a while."""
         secret = self.change.get("signingSecret")
-        if secret is None and held is None and self._type(held) is ConsumerType.PUSH:
+        if secret is None and self._type(held) is ConsumerType.PUSH and not self._has_secret(connection, held):
             secret = made["signingSecret"] = _make_secret()
         if secret is None:
             return {}
         return store.secret_columns(connection, held, self.parts.sealer.seal(str(secret)))
+
+    def _has_secret(self, connection: Connection, held: Consumer | None) -> bool:
+        return held is not None and (held.type is ConsumerType.PUSH or store.has_secret(connection, held.key))
 
 
 def _make_secret() -> str:

@@ -3,6 +3,9 @@
 Checked in both directions, under locks on both channels, before anything is stored.
 """
 
+from collections.abc import Mapping
+
+from broker.domain.changes import Change
 from broker.domain.errors import Invalid
 from broker.domain.registry import Channel
 from broker.domain.states import ConsumerType
@@ -13,16 +16,26 @@ from broker.store.engine import Connection
 BUILT_IN_CONSUMER = "dead-letters"
 
 
-def check_dead_channel(connection: Connection, dead_channel: str, owner_id: str, owner_key: int | None) -> int:
-    """The key of a channel that may take the dead of the owner (None: a channel that is being made)."""
+def dead_channel_column(
+    connection: Connection, change: Change, locked: Mapping[str, int], owner_id: str
+) -> dict[str, int | None]:
+    """The column to write when a dead channel, or none, was given; `locked` has the keys of the locked channels."""
+    if "deadChannel" not in change.fields:
+        return {}
+    dead = change.fields["deadChannel"]
+    return {"deadChannelId": None if dead is None else _check_dead_channel(connection, str(dead), locked, owner_id)}
+
+
+def _check_dead_channel(connection: Connection, dead_channel: str, locked: Mapping[str, int], owner_id: str) -> int:
+    """The key of a channel that may take the dead of the owner, which may not exist yet."""
     if dead_channel == owner_id:
         raise Invalid.field("deadChannel", "cannot be the channel itself")
     found = channels.find(connection, dead_channel)
-    if found is None:
+    if found is None or dead_channel not in locked:
         raise Invalid.field("deadChannel", f"channel {dead_channel!r} does not exist; create it first")
     if channels.has_dead_channel(connection, found.key):
         raise Invalid.field("deadChannel", f"channel {dead_channel!r} cannot have its own dead channel")
-    if owner_key is not None and channels.is_dead_channel(connection, owner_key):
+    if owner_id in locked and channels.is_dead_channel(connection, locked[owner_id]):
         raise Invalid.field("deadChannel", f"channel {owner_id!r} is itself a dead channel, so it cannot have one")
     _ensure_built_in_consumer(connection, found)
     return found.key

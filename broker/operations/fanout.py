@@ -8,6 +8,7 @@ from broker.domain.messages import Publication
 from broker.domain.overrides import resolve
 from broker.domain.registry import Channel, Overrides, Producer
 from broker.domain.states import DeadReason
+from broker.domain.times import LATEST
 from broker.operations.parts import Parts
 from broker.store.publishing import JobRow, MessageRow, OpenChannel
 
@@ -61,4 +62,6 @@ def fan_out(parts: Parts, message: MessageRow, channel: OpenChannel) -> Iterator
 
 def _expiry(parts: Parts, message: MessageRow, *layers: Overrides) -> datetime | None:
     seconds = resolve("expire_after", parts.settings.expire_after, *layers)
-    return None if seconds is None else message.deliver_at + timedelta(seconds=seconds)
+    if seconds is None or timedelta(seconds=seconds) > LATEST - message.deliver_at:
+        return None
+    return message.deliver_at + timedelta(seconds=seconds)

@@ -16,7 +16,9 @@ def put_producer(parts: Parts, producer_id: str, raw: Raw, only_if: Precondition
     """Create it, or change what is given."""
     check_public_id("producerId", producer_id)
     change = parse_producer_change(raw)
-    return save(lambda: parts.database.write("put producer", lambda c: _put(c, producer_id, change, only_if)))
+    saved = save(lambda: parts.database.write("put producer", lambda c: _put(c, producer_id, change, only_if)))
+    parts.cache.producers.forget(producer_id)
+    return saved
 
 
 def get_producer(parts: Parts, producer_id: str) -> Producer:
@@ -39,6 +41,7 @@ def delete_producer(parts: Parts, producer_id: str, only_if: Preconditions) -> N
         store.bury(connection, producer.key)
 
     parts.database.write("delete producer", work)
+    parts.cache.producers.forget(producer_id)
 
 
 def _put(connection: Connection, producer_id: str, change: Change, only_if: Preconditions) -> Saved[Producer]:

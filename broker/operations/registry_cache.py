@@ -32,6 +32,11 @@ class _Remembered(Generic[T]):
         self._put(key, value)
         return value, value is not None and good(value)
 
+    def forget(self, key: str) -> None:
+        """It was changed here: this process sees that at once, the others within the time above."""
+        with self._lock:
+            self._entries.pop(key, None)
+
     def _put(self, key: str, value: T | None) -> None:
         with self._lock:
             self._entries.pop(key, None)

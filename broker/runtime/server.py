@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,10 @@ from granian.log import LogLevels
 
 STOP_SECONDS = 30
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
+
+
+class CannotListen(Exception):
+    """The address is taken, or not one of this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,7 @@ def serve(target: str, how: Serving, environment: Mapping[str, str], when_starte
 
     `target` names an application factory (`module:function`); each process calls it, with `environment` in place.
     """
+    _refuse_taken(how.host, how.port)
     folder = Path(tempfile.mkdtemp(prefix="broker-metrics-"))
     os.environ.update({**environment, MULTIPROCESS: str(folder)})
     server = Granian(
@@ -53,3 +59,14 @@ def serve(target: str, how: Serving, environment: Mapping[str, str], when_starte
         server.serve()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _refuse_taken(host: str, port: int) -> None:
+    """The server shares its port among its processes, so it would share it with a stranger too."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise CannotListen(f"Cannot listen at {host}:{port}: {error.strerror}. Choose another with --listen.") from error

@@ -67,6 +67,11 @@ def change(connection: Connection, key: int, values: dict[str, Any]) -> None:
     connection.execute(update(t).where(t.c.id == key).values(**values, changedAt=now(), revision=t.c.revision + 1))
 
 
+def has_secret(connection: Connection, key: int) -> bool:
+    """Whether it can sign already. Primary key."""
+    return connection.execute(select(t.c.signingSecret).where(t.c.id == key)).scalar() is not None
+
+
 def secret_columns(connection: Connection, held: Consumer | None, sealed: str) -> dict[str, Any]:
     """A new signing secret; the one before it is kept, so that both can sign for a while."""
     before = None if held is None else connection.execute(select(t.c.signingSecret).where(t.c.id == held.key)).scalar()

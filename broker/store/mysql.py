@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pymysql.constants import SERVER_STATUS
 from sqlalchemy import Connection, Engine, event
 
 from broker.domain.clock import Clock
@@ -12,6 +13,7 @@ STATEMENT_SECONDS = 10
 LOCK_SECONDS = 3
 METADATA_LOCK_SECONDS = 5
 POOL_WAIT_SECONDS = 5
+MOVED = "broker_clock_moved"
 
 
 def engine_options(pool_size: int) -> dict[str, Any]:
@@ -21,6 +23,7 @@ def engine_options(pool_size: int) -> dict[str, Any]:
         "max_overflow": 0,
         "pool_timeout": POOL_WAIT_SECONDS,
         "pool_recycle": 1800,
+        "pool_reset_on_return": None,
         "isolation_level": "READ COMMITTED",
         "connect_args": {
             "charset": "utf8mb4",
@@ -39,11 +42,19 @@ def prepare(engine: Engine, clock: Clock) -> None:
         with connection.cursor() as cursor:
             cursor.execute(session_statement("mariadb" in connection.get_server_info().lower()))
 
+    @event.listens_for(engine, "reset")
+    def _reset(connection: Any, record: Any, state: Any) -> None:
+        """Back to the pool without a transaction; the last answer says whether one is open, so nobody is asked again."""
+        if not state.terminate_only and connection.server_status & SERVER_STATUS.SERVER_STATUS_IN_TRANS:
+            connection.rollback()
+
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        if clock.offset:
+        if clock.offset or connection.info.get(MOVED):
+            connection.info[MOVED] = bool(clock.offset)
             seconds = clock.offset.total_seconds()
-            connection.exec_driver_sql(f"SET SESSION timestamp = UNIX_TIMESTAMP(SYSDATE(6)) + {seconds:.6f}")
+            moment = f"UNIX_TIMESTAMP(SYSDATE(6)) + {seconds:.6f}" if clock.offset else "DEFAULT"
+            connection.exec_driver_sql(f"SET SESSION timestamp = {moment}")
 
 
 def session_statement(mariadb: bool) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, and_, or_, select
+from sqlalchemy import Connection, and_, bindparam, or_, select
 
 from broker.domain.registry import Overrides
 from broker.domain.states import DeadReason, JobStatus
@@ -26,6 +26,19 @@ _insert_jobs = BulkInsert(
      "deadAt", "expiresAt", "retryAttemptCount", "replayCount", "deadReason"),
 )  # fmt: skip
 _insert_events = BulkInsert(job_event, ("jobId", "id", "happenedAt", "event", "actor", "detail"))
+
+_OPEN = (
+    select(
+        now().label("now"),
+        channel.c.id,
+        channel.c.settings,
+        consumer.c.id.label("target"),
+        consumer.c.settings.label("targetSettings"),
+    )
+    .outerjoin(consumer, and_(consumer.c.channelId == channel.c.id, consumer.c.consumerId.is_not(None)))
+    .where(channel.c.id.in_(bindparam("keys", expanding=True)), channel.c.channelId.is_not(None))
+    .with_for_update(read=True)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +63,7 @@ def open_channels(connection: Connection, keys: Iterable[int]) -> tuple[datetime
     Locks: channel rows by primary key, then their consumers by consumer_public. Registry changes take the channel
     row exclusively, so a consumer that was created is never left out and one that was deleted never gets a job.
     """
-    query = (
-        select(now().label("now"), channel.c.id, channel.c.settings, consumer.c.id.label("target"),
-               consumer.c.settings.label("targetSettings"))
-        .outerjoin(consumer, and_(consumer.c.channelId == channel.c.id, consumer.c.consumerId.is_not(None)))
-        .where(channel.c.id.in_(sorted(keys)), channel.c.channelId.is_not(None))
-        .with_for_update(read=True)
-    )  # fmt: skip
-    rows = connection.execute(query).all()
+    rows = connection.execute(_OPEN, {"keys": sorted(keys)}).all()
     if not rows:
         return _clock(connection), {}
     return rows[0].now, _opened(rows)

@@ -92,8 +92,10 @@ def _only_one(database: Database) -> Iterator[None]:
             raise SchemaMismatch(
                 "Another process is changing the schema. Wait until it is done and run the command again."
             )
-        yield
-        session.execute(text(f"SELECT RELEASE_LOCK('{UPGRADE_LOCK}')"))
+        try:
+            yield
+        finally:
+            session.execute(text(f"SELECT RELEASE_LOCK('{UPGRADE_LOCK}')"))
 
 
 def _config() -> Config:

@@ -41,6 +41,8 @@ class ServerBinary:
             f"--datadir={data}",
             "--auth-root-authentication-method=socket",
             "--skip-test-db",
+            "--skip-name-resolve",
+            "--force",
         ]
 
     def serve_command(self, data: Path) -> list[str]:

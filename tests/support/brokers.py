@@ -67,15 +67,15 @@ class LiveBroker:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = log
-        self._arguments = [sys.executable, "-m", "broker", "--database-url", database_url, command, "--listen", f"127.0.0.1:{self.port}"]
-        self._environment = {**_clean_environment(), "BROKER_CONFIG": "none", "BROKER_ADMIN_TOKEN": ADMIN_TOKEN, **environment}
+        self.arguments = [sys.executable, "-m", "broker", "--database-url", database_url, command, "--listen", f"127.0.0.1:{self.port}"]
+        self.environment = {**_clean_environment(), "BROKER_CONFIG": "none", "BROKER_ADMIN_TOKEN": ADMIN_TOKEN, **environment}
         self.start()
 
     def start(self) -> None:
         """Start it and wait until it answers."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                self._arguments, env=self._environment, stdout=log, stderr=log, start_new_session=True
+                self.arguments, env=self.environment, stdout=log, stderr=log, start_new_session=True
             )
         wait_until(self._answers, START_SECONDS, lambda: f"the broker did not start: {self.log.read_text()[-3000:]}")
 

@@ -1,7 +1,6 @@
 """A container engine that answers, and has nothing to run."""
 
 import contextlib
-import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,16 +9,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class _EmptyEngine(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path.endswith("/_ping"):
-            self._answer(200, "OK")
+            self._answer(200, b"OK")
         elif self.path.endswith("/version"):
-            self._answer(200, {"ApiVersion": "1.44", "Version": "28.0.0"})
+            self._answer(200, b'{"ApiVersion": "1.44", "Version": "28.0.0"}')
         else:
-            self._answer(404, {"message": "no such thing"})
+            self._answer(404, b'{"message": "no such thing"}')
 
-    do_POST = do_DELETE = do_GET
+    def do_POST(self) -> None:
+        self._answer(404, b'{"message": "no such image"}')
 
-    def _answer(self, status: int, body: object) -> None:
-        content = json.dumps(body).encode()
+    def _answer(self, status: int, content: bytes) -> None:
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))

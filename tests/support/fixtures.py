@@ -6,20 +6,26 @@ from pathlib import Path
 import pytest
 
 from tests.support.errors import NoServerFound, ServerFailed
-from tests.support.private_server import PrivateServer
+from tests.support.killable import KillableServer
 from tests.support.server import Server
-from tests.support.servers import find_private_server, find_server
+from tests.support.servers import find_killable_server, find_server
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    """The MySQL-protocol server of this session; without one the session ends, for nothing is skipped."""
-    try:
-        found = find_server()
-    except (NoServerFound, ServerFailed) as problem:
-        pytest.exit(str(problem), returncode=pytest.ExitCode.USAGE_ERROR)
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """The MySQL-protocol server of this session; without one the whole run fails, for nothing is skipped."""
+    found = _found(request.session)
     yield found
     found.stop()
+
+
+def _found(session: pytest.Session) -> Server:
+    try:
+        return find_server()
+    except (NoServerFound, ServerFailed) as problem:
+        reason = str(problem)
+    session.shouldfail = reason
+    pytest.fail(reason, pytrace=False)
 
 
 @pytest.fixture
@@ -43,15 +49,15 @@ def database_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def durable_process() -> Iterator[PrivateServer]:
+def durable_process() -> Iterator[KillableServer]:
     """One server for the module with every commit on disk, which tests may restart and kill."""
-    private = find_private_server()
+    private = find_killable_server()
     yield private
     private.stop()
 
 
 @pytest.fixture
-def durable_server(durable_process: PrivateServer) -> PrivateServer:
+def durable_server(durable_process: KillableServer) -> KillableServer:
     """The module's own server, running again whatever the test before did to it."""
     if not durable_process.running:
         durable_process.start()
@@ -59,7 +65,7 @@ def durable_server(durable_process: PrivateServer) -> PrivateServer:
 
 
 @pytest.fixture
-def durable_url(durable_server: PrivateServer) -> Iterator[str]:
+def durable_url(durable_server: KillableServer) -> Iterator[str]:
     """A fresh, empty database on the module's own server."""
     url = durable_server.create_database()
     yield url

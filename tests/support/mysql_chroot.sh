@@ -10,7 +10,7 @@
 set -eu
 
 root=${BROKER_MYSQL_ROOT:-var/mysql}
-python=${PYTHON:-.venv/bin/python}
+python=.venv/bin/python
 server=
 home=
 

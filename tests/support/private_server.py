@@ -12,8 +12,8 @@ from pathlib import Path
 from tests.support.binaries import ServerBinary, find_binary
 from tests.support.errors import ServerFailed
 from tests.support.home import Home
+from tests.support.killable import KillableServer
 from tests.support.options import common_options
-from tests.support.server import Server
 
 # Below the ports that systems give to outgoing connections: a client that keeps trying to reach a stopped
 # server on such a port may end up connected to itself, and then the server cannot have its port back.
@@ -22,7 +22,7 @@ START_SECONDS = 60.0
 USER = "broker"
 
 
-class PrivateServer(Server):
+class PrivateServer(KillableServer):
     """A server process with its data in a temporary folder; make one with `start_new`."""
 
     kind = "private"
@@ -60,11 +60,9 @@ class PrivateServer(Server):
 
     @property
     def running(self) -> bool:
-        """Whether the server process is alive."""
         return self.home.running
 
     def start(self) -> None:
-        """Start the server on the data it left, and wait until it takes logins."""
         self.home.launch(self._command())
         deadline = time.monotonic() + START_SECONDS
         while not self.answers():
@@ -73,17 +71,10 @@ class PrivateServer(Server):
                 raise ServerFailed(f"{self._binary.path} did not start:\n{self.log_tail()}")
             time.sleep(0.02)
 
-    def restart(self) -> None:
-        """End the server in good order and start it again on the same port."""
-        self.shut_down()
-        self.start()
-
     def shut_down(self) -> None:
-        """End the server in good order; its data stays."""
         self.home.end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End the server abruptly; its data stays."""
         self.home.end(signal.SIGKILL)
 
     def stop(self) -> None:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -11,6 +12,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from tests.support import debian
 from tests.support.binaries import find_binary, search_folders
 from tests.support.errors import NoServerFound, NotHere, ServerFailed
+from tests.support.killable import KillableServer
 from tests.support.private_server import PrivateServer
 from tests.support.server import GivenServer, Server
 
@@ -22,10 +24,10 @@ ADVICE = (
 )
 
 
-def _engine_answers() -> bool:
-    from tests.support import containers  # takes 0.3 s to import, which unit tests need not pay
+def _start_container(fast: bool) -> KillableServer:
+    from tests.support import containers  # noqa: PLC0415 - takes 0.3 s, which unit tests need not pay
 
-    return containers.engine_answers()
+    return containers.ContainerServer.start_new(fast)
 
 
 @dataclass(frozen=True)
@@ -34,26 +36,27 @@ class Machine:
 
     given: str = field(default_factory=lambda: os.environ.get(VARIABLE, ""))
     folders: tuple[Path, ...] = field(default_factory=lambda: search_folders(os.environ.get("PATH", "")))
-    engine_answers: Callable[[], bool] = _engine_answers
+    start_container: Callable[[bool], KillableServer] = _start_container
     may_install: bool = field(default_factory=debian.may_install)
 
 
-Way = Callable[[Machine, bool], Server]
+Found = TypeVar("Found", bound=Server)
+Way = Callable[[Machine, bool], Found]
 
 
 def find_server(machine: Machine | None = None, fast: bool = True) -> Server:
     """The server to test on: the one given, else a container, else a process of our own."""
-    return _first_that_works((_given, _container, _private, _installed), machine or Machine(), fast)
+    ways: Sequence[Way[Server]] = (_given, _container, _private, _installed)
+    return _first_that_works(ways, machine or Machine(), fast)
 
 
-def find_private_server(machine: Machine | None = None, fast: bool = False) -> PrivateServer:
-    """A server that a test may restart and kill, whatever the other tests run on."""
-    server = _first_that_works((_private, _installed), machine or Machine(), fast)
-    assert isinstance(server, PrivateServer)
-    return server
+def find_killable_server(machine: Machine | None = None, fast: bool = False) -> KillableServer:
+    """A server that a test may restart and kill, which is never the given one."""
+    ways: Sequence[Way[KillableServer]] = (_private, _container, _installed)
+    return _first_that_works(ways, machine or Machine(), fast)
 
 
-def _first_that_works(ways: Sequence[Way], machine: Machine, fast: bool) -> Server:
+def _first_that_works(ways: Sequence[Way[Found]], machine: Machine, fast: bool) -> Found:
     reasons = []
     for way in ways:
         try:
@@ -70,7 +73,8 @@ def _given(machine: Machine, fast: bool) -> Server:
     try:
         _ = server.version
     except SQLAlchemyError as problem:
-        raise ServerFailed(f"the server that {VARIABLE} names does not answer: {problem}") from problem
+        reason = problem.__cause__ or problem
+        raise ServerFailed(f"the server that {VARIABLE} names does not answer: {reason}") from None
     return server
 
 
@@ -84,12 +88,8 @@ def _checked(url: str) -> str:
     return url
 
 
-def _container(machine: Machine, fast: bool) -> Server:
-    if not machine.engine_answers():
-        raise NotHere("no container engine answers")
-    from tests.support import containers
-
-    return containers.ContainerServer.start_new(fast)
+def _container(machine: Machine, fast: bool) -> KillableServer:
+    return machine.start_container(fast)
 
 
 def _private(machine: Machine, fast: bool) -> PrivateServer:

@@ -1,21 +1,23 @@
 """The search for a test server, on machines that offer none."""
 
 import socket
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.support.binaries import find_binary, search_folders
-from tests.support.containers import engine_answers
 from tests.support.errors import NoServerFound, NotHere, ServerFailed
-from tests.support.fake_engine import empty_engine
-from tests.support.servers import Machine, find_private_server, find_server
+from tests.support.killable import KillableServer
+from tests.support.servers import Machine, find_killable_server, find_server
 
 
-def a_machine(given: str = "", engine: bool = False, folders: tuple[Path, ...] = ()) -> Machine:
-    """A machine with nothing but what is named."""
-    return Machine(given=given, engine_answers=lambda: engine, folders=folders, may_install=False)
+def no_engine(fast: bool) -> KillableServer:
+    raise NotHere("no container engine answers")
+
+
+def a_machine(given: str = "") -> Machine:
+    """A machine with nothing but what is given."""
+    return Machine(given=given, start_container=no_engine, folders=(), may_install=False)
 
 
 def test_without_any_server_the_search_says_what_to_do_and_what_it_tried() -> None:
@@ -35,7 +37,7 @@ def test_without_any_server_the_search_says_what_to_do_and_what_it_tried() -> No
 
 def test_a_server_to_kill_is_never_the_given_one() -> None:
     with pytest.raises(NoServerFound, match="install mariadb-server"):
-        find_private_server(a_machine(given="mysql+pymysql://root@127.0.0.1:3306/"))
+        find_killable_server(a_machine(given="mysql+pymysql://root@127.0.0.1:3306/"))
 
 
 @pytest.mark.parametrize("url", ["sqlite:///x", "mysql://root@host/", "postgresql://host/", "host:3306"])
@@ -51,40 +53,6 @@ def test_a_given_server_that_does_not_answer_fails_the_search_instead_of_another
         with pytest.raises(ServerFailed, match="BROKER_TEST_DATABASE_URL names does not answer") as failure:
             find_server(a_machine(given=url))
     assert "secret" not in str(failure.value)
-
-
-def test_an_engine_that_answers_is_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
-    with empty_engine() as address:
-        monkeypatch.setenv("DOCKER_HOST", address)
-        assert engine_answers()
-
-
-@pytest.mark.parametrize("host", ["unix:///nonexistent/docker.sock", "tcp://127.0.0.1:9", "nonsense://"])
-def test_no_engine_is_noticed_within_two_seconds(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_HOST", host)
-    started = time.monotonic()
-    assert not engine_answers()
-    assert time.monotonic() - started < 2
-
-
-def test_an_engine_that_never_replies_is_noticed_within_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{silent.getsockname()[1]}")
-        started = time.monotonic()
-        assert not engine_answers()
-        assert time.monotonic() - started < 2
-
-
-def test_an_engine_without_the_image_is_tried_before_the_search_goes_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with empty_engine() as address:
-        monkeypatch.setenv("DOCKER_HOST", address)
-        with pytest.raises(NoServerFound) as failure:
-            find_server(a_machine(engine=True))
-    tried = str(failure.value).splitlines()[2:]
-    assert tried[1].startswith("- a container engine answers, but mysql:8.4 does not start: ")
-    assert tried[2].startswith("- no mariadbd or mysqld")
 
 
 def test_programs_are_looked_for_on_the_path_first_and_then_in_the_usual_folders() -> None:

@@ -1,0 +1,111 @@
+"""A broker's server as the command line talks to it: a good answer, or one clear sentence about what is wrong."""
+
+import json
+from collections.abc import Mapping
+from typing import NoReturn
+
+import click
+import httpx
+
+from broker.cli.backend import Json
+from broker.cli.errors import Unreachable
+from broker.cli.problems import refusal_of, with_advice
+from broker.domain.errors import Invalid
+from broker.domain.names import check_token
+
+TIMEOUT = httpx.Timeout(30, connect=5)
+ADMIN_HINT = "Give the right admin token with --token or BROKER_TOKEN."
+_BROKEN = "so whether the request was done is not known"
+_NO_HEADERS: Mapping[str, str] = {}
+
+
+class Server:
+    """Sends requests with the admin token, when there is one."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        self.url = _checked_url(url)
+        bearer = {} if token is None else {"Authorization": f"Bearer {header_token('--token', token)}"}
+        self._client = httpx.Client(base_url=self.url, headers=bearer, timeout=TIMEOUT)
+
+    def close(self) -> None:
+        """Let the connections go."""
+        self._client.close()
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Json | None = None,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        hint: str = ADMIN_HINT,
+    ) -> httpx.Response:
+        """An answer that says yes; everything else is raised."""
+        content, kind = (
+            (None, {}) if body is None else (json.dumps(body).encode(), {"Content-Type": "application/json"})
+        )
+        try:
+            answer = self._client.request(
+                method, path, content=content, headers={**_encoded(headers), **_encoded(kind)}
+            )
+        except httpx.HTTPError as error:
+            self._explain(error)
+        if not _says_yes(answer):
+            self._refuse(answer, hint)
+        return answer
+
+    def _refuse(self, answer: httpx.Response, hint: str) -> NoReturn:
+        """A broker says no with a problem document; what answers otherwise is something else."""
+        document = _problem(answer)
+        if "code" in document:
+            wait = answer.headers.get("Retry-After", "a few")
+            advice = f"Try again in {wait} s; {self.url}/readyz tells when it serves again."
+            raise with_advice(refusal_of(document, hint), advice)
+        if answer.has_redirect_location:
+            raise Unreachable(f"{self.url} redirects to {answer.headers['Location']}: give the address there as --url.")
+        kind = answer.headers.get("Content-Type", "no content")
+        raise Unreachable(f"What answers at {self.url} is not a broker (HTTP {answer.status_code}, {kind}).")
+
+    def _explain(self, error: httpx.HTTPError) -> NoReturn:
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            advice = "Name the file of your certificate authority in SSL_CERT_FILE."
+            raise Unreachable(f"The certificate of {self.url} is not trusted here ({error}). {advice}") from error
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
+            raise Unreachable(f"Cannot reach a broker at {self.url} ({error}). Does it run there?") from error
+        if isinstance(error, httpx.TimeoutException):
+            raise Unreachable(f"{self.url} did not answer within {TIMEOUT.read:g} s, {_BROKEN}.") from error
+        raise Unreachable(f"The connection to {self.url} broke ({error}), {_BROKEN}.") from error
+
+
+def header_token(option: str, token: str) -> str:
+    """A token that can travel in a header."""
+    try:
+        return check_token(option, token)
+    except Invalid as error:
+        raise click.UsageError(error.detail) from error
+
+
+def _checked_url(url: str) -> str:
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        parsed = httpx.URL()
+    if parsed.scheme not in {"http", "https"} or not parsed.host or parsed.userinfo or parsed.query or parsed.fragment:
+        raise click.UsageError(f"--url {url!r} is not an address like http://HOST:8080.")
+    return url.rstrip("/")
+
+
+def _encoded(headers: Mapping[str, str]) -> dict[bytes, bytes]:
+    """The API reads headers as UTF-8."""
+    return {name.encode(): value.encode() for name, value in headers.items()}
+
+
+def _says_yes(answer: httpx.Response) -> bool:
+    kind = answer.headers.get("Content-Type", "")
+    return answer.is_success and (kind == "application/json" or not answer.content)
+
+
+def _problem(answer: httpx.Response) -> Json:
+    if answer.headers.get("Content-Type") != "application/problem+json":
+        return {}
+    document = answer.json()
+    return document if isinstance(document, dict) else {}

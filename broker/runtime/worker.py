@@ -1,0 +1,28 @@
+"""What a serving process does before it serves: it obeys its supervisor alone, and does not outlive it."""
+
+import ctypes
+import os
+import signal
+import sys
+
+_PR_SET_PDEATHSIG = 1
+
+
+def obey_supervisor() -> None:
+    """Ctrl-C reaches the whole terminal group: the supervisor answers it and tells its workers to stop, once.
+
+    Two signals at the same time would leave granian's worker waiting for itself, so SIGINT is blocked here. Until the
+    server has put its own handlers in place, SIGTERM ends the process at once.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _stop_with_parent()
+
+
+def _stop_with_parent() -> None:
+    """A worker whose supervisor was killed would keep the port; Linux tells it."""
+    if sys.platform != "linux":
+        return
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() == 1:
+        os.kill(os.getpid(), signal.SIGTERM)

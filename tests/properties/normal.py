@@ -1,0 +1,53 @@
+"""Makes the answers of two brokers comparable: what each made for itself gets a name, in the order of appearance."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+_CURSOR = re.compile(r"\b(next|previous)=[A-Za-z0-9_-]+")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+_SECOND = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_XID = re.compile(r"(?<![0-9A-Za-z])[0-9a-v]{19}[0g](?![0-9A-Za-z])")
+_MADE_ONCE = ("token", "signingSecret")
+
+
+class Normaliser:
+    """The names of one broker's own times and ids; times that a caller gave stay as they are."""
+
+    def __init__(self, given: set[str]) -> None:
+        self._given = given
+        self._names: dict[str, str] = {}
+
+    def is_given(self, time: str) -> bool:
+        """Whether a caller gave this time."""
+        return time in self._given
+
+    def text(self, text: str) -> str:
+        """A text with every cursor, time and id of the broker's own replaced."""
+        text = _CURSOR.sub(r"\1=<cursor>", text)
+        text = _TIME.sub(self._named("time"), text)
+        text = _SECOND.sub("<second>", text)
+        return _XID.sub(self._named("id"), text)
+
+    def value(self, value: Any) -> Any:
+        """A JSON value with every text in it replaced, and secrets that were made hidden."""
+        if isinstance(value, dict):
+            return {key: "<made>" if key in _MADE_ONCE else self.value(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [self.value(one) for one in value]
+        return self.text(value) if isinstance(value, str) else value
+
+    def own(self, text: str) -> str:
+        """The reverse: a name in an address becomes what this broker calls so."""
+        for value, name in self._names.items():
+            text = text.replace(name, value)
+        return text
+
+    def _named(self, kind: str) -> Callable[[re.Match[str]], str]:
+        def name(found: re.Match[str]) -> str:
+            text = found.group()
+            if text in self._given:
+                return text
+            return self._names.setdefault(text, f"<{kind} {len(self._names)}>")
+
+        return name
