@@ -79,11 +79,12 @@ class _Put:
         held_channel = channels.find(connection, self.channel_id) if self.channel_id in locked else None
         channel = found_channel(held_channel, self.channel_id)
         held = store.find(connection, self.channel_id, self.consumer_id)
+        if held is None:
+            self.only_if.check_absent()
         self._check_reachable(held)
         made: dict[str, str] = {}
         columns = self._columns(connection, locked, held, made)
         if held is None:
-            self.only_if.check_absent()
             store.create(connection, channel, self.consumer_id, {**_NEW, "name": self.consumer_id, **columns})
         else:
             self.only_if.check(held.revision, held.changed_at)

@@ -19,11 +19,11 @@ class Fault(Enum):
 # 1205 lock wait, 1213 deadlock (also Galera's certification), 1020 record changed (MariaDB snapshot isolation)
 _CONFLICTS = {1205, 1213, 1020}
 # refused, shutting down, too many connections, killed, WSREP not ready, read only, disk or table full, time-outs,
-# login or rights taken away, a packet larger than the server takes
+# login or rights taken away, a packet larger than the server takes, a statement log (MYSQL.md 26)
 _AWAY = {
     1021, 1026, 1030, 1037, 1040, 1041, 1044, 1045, 1047, 1049, 1053, 1077, 1079, 1114, 1129, 1135, 1142, 1146, 1152,
-    1153, 1158, 1159, 1160, 1161, 1177, 1203, 1226, 1290, 1317, 1698, 1792, 1836, 1927, 1969, 2002, 2003, 2005, 2006,
-    2013, 2014, 2055, 3024, 4031,
+    1153, 1158, 1159, 1160, 1161, 1177, 1203, 1226, 1290, 1317, 1665, 1698, 1792, 1836, 1927, 1969, 2002, 2003, 2005,
+    2006, 2013, 2014, 2055, 3024, 4031,
 }  # fmt: skip
 _DUPLICATE = 1062
 _SQLITE_AWAY = ("disk", "unable to open", "readonly", "i/o error", "no such table", "malformed", "not a database")

@@ -44,7 +44,7 @@ def prepare(engine: Engine, clock: Clock) -> None:
 
     @event.listens_for(engine, "reset")
     def _reset(connection: Any, record: Any, state: Any) -> None:
-        """Back to the pool without a transaction; the last answer says whether one is open, so nobody is asked again."""
+        """Back to the pool without a transaction; the last answer says whether one is open, so nobody asks again."""
         if not state.terminate_only and connection.server_status & SERVER_STATUS.SERVER_STATUS_IN_TRANS:
             connection.rollback()
 

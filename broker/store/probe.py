@@ -10,6 +10,8 @@ from broker.store.engine import Database
 from broker.store.tables import lock
 from broker.store.types import now
 
+BINARY_LOG = "binary log"
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -30,12 +32,16 @@ def server_version(connection: Connection) -> str:
 
 
 def probe(database: Database, max_payload_bytes: int) -> list[Finding]:
-    """Everything that must be so for the broker to work; SQLite needs no more than its version."""
+    """Everything that must be so for the broker to work; SQLite needs no more than its version.
+
+    With a statement log the server refuses every write of a READ COMMITTED session, so there locking is not tried.
+    """
     checks: tuple[Callable[[Connection], Finding], ...] = (_version,)
     if not database.is_sqlite:
         checks += (_isolation, _time_zone, _binary_log, lambda c: _packet(c, max_payload_bytes))
     findings = [database.read("probe", check) for check in checks]
-    return findings if database.is_sqlite else [*findings, skips_locked(database)]
+    may_write = all(finding.good for finding in findings if finding.what == BINARY_LOG)
+    return findings if database.is_sqlite or not may_write else [*findings, skips_locked(database)]
 
 
 def skips_locked(database: Database) -> Finding:
@@ -98,7 +104,7 @@ def _binary_log(connection: Connection) -> Finding:
     row = connection.execute(text("SELECT @@log_bin, @@binlog_format")).one()
     good = not row[0] or row[1] == "ROW"
     return Finding(
-        "binary log", row[1] if row[0] else "off", good, "" if good else "Set binlog_format = ROW on the server."
+        BINARY_LOG, row[1] if row[0] else "off", good, "" if good else "Set binlog_format = ROW on the server."
     )
 
 

@@ -119,9 +119,10 @@ def insert(connection: Connection, messages: Sequence[MessageRow], jobs: Sequenc
 
 
 def _opened(rows: Sequence[AnyRow]) -> dict[int, OpenChannel]:
+    """Consumers in the order of their making, whichever order the database's plan found them in."""
     opened: dict[int, OpenChannel] = {}
     targets: dict[int, list[Target]] = {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: row.target or 0):
         mine = targets.setdefault(row.id, [])
         if row.target is not None:
             mine.append(Target(row.target, json.loads(row.targetSettings)))

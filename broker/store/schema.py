@@ -2,20 +2,29 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Column, Connection, text
+from sqlalchemy.exc import DBAPIError
 
+from broker.domain.errors import Unavailable
 from broker.resources import resource
-from broker.store.engine import Database
+from broker.store.engine import WRITES, Database
+from broker.store.faults import Fault, fault_of
 from broker.store.tables import metadata
+from broker.store.types import UtcDateTime
 
 UPGRADE_LOCK = "broker-schema"
 UPGRADE_LOCK_SECONDS = 9
+_LIVE_COLUMNS = (
+    "SELECT table_name, column_name, datetime_precision, collation_name FROM information_schema.columns"
+    " WHERE table_schema = DATABASE()"
+)
 
 
 class SchemaMismatch(Exception):
@@ -64,7 +73,24 @@ def differences(database: Database) -> list[str]:
 
 def _differences(connection: Connection) -> list[str]:
     context = MigrationContext.configure(connection, opts={"compare_type": True})
-    return [_describe(item) for item in compare_metadata(context, metadata)]
+    found = [_describe(item) for item in compare_metadata(context, metadata)]
+    return found if connection.dialect.name == "sqlite" else found + _column_differences(connection)
+
+
+def _column_differences(connection: Connection) -> list[str]:
+    """Precision of times and collation of texts, which Alembic does not compare."""
+    live = {(row[0], row[1]): (row[2], row[3]) for row in connection.execute(text(_LIVE_COLUMNS))}
+    wanted = {(t.name, c.name): _precision_and_collation(c, connection) for t in metadata.sorted_tables for c in t.c}
+    return [
+        f"{table}.{column} has {live[table, column]}, not {expected} (precision, collation)"
+        for (table, column), expected in wanted.items()
+        if live.get((table, column), expected) != expected
+    ]
+
+
+def _precision_and_collation(column: Column[Any], connection: Connection) -> tuple[int | None, str | None]:
+    collation = getattr(column.type.dialect_impl(connection.dialect), "collation", None)
+    return 6 if isinstance(column.type, UtcDateTime) else None, collation
 
 
 def _describe(item: object) -> str:
@@ -76,14 +102,19 @@ def _describe(item: object) -> str:
 
 def _migrate(database: Database, run: Callable[[Config], None]) -> None:
     config = _config()
-    with _only_one(database), database.engine.connect() as connection:
-        config.attributes["connection"] = connection
-        run(config)
+    try:
+        with _only_one(database), database.engine.execution_options(**WRITES).connect() as connection:
+            config.attributes["connection"] = connection
+            run(config)
+    except DBAPIError as error:
+        if fault_of(error) is Fault.BUG:
+            raise
+        raise Unavailable("The schema could not be changed now. Run the command again when it can.") from error
 
 
 @contextmanager
 def _only_one(database: Database) -> Iterator[None]:
-    """A server-wide lock on MySQL, in a session of its own; SQLite's own lock serves for its file."""
+    """A server-wide lock on MySQL, in a session of its own; on SQLite the one transaction of all migrations serves."""
     if database.is_sqlite:
         yield
         return

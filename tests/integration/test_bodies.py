@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.brokers import ADMIN, Broker, LiveBroker, StartBroker, make_broker
-from tests.support.calls import MESSAGE_ID, as_header, code_of, faults, get, parsed, send, send_batch
+from tests.support.calls import MESSAGE_ID, as_header, code_of, faults, get, send, send_batch
 from tests.support.walk import PUBLISHER, register
 
 LIMIT = 1000
@@ -105,12 +105,8 @@ def test_the_largest_payload_is_accepted_and_one_byte_more_is_not(database_url: 
     sent = send(client, {}, b"x" * LIMIT)
     assert len(get(client, sent.headers["Location"])["payload"]) == LIMIT
     assert code_of(send(client, {}, b"x" * (LIMIT + 1))) == (413, "too-large")
-    texts = ["x" * LIMIT, "x" * (LIMIT + 1), "ü" * LIMIT]
-    assert [one["status"] for one in send_batch(client, *({"payload": text} for text in texts))["results"]] == [
-        201,
-        413,
-        413,
-    ]
+    for text, status in (("x" * LIMIT, 201), ("x" * (LIMIT + 1), 413), ("ü" * (LIMIT // 2 + 1), 413)):
+        assert send_batch(client, {"payload": text})["results"][0]["status"] == status
     whole = client.post("/channel/channel/broadcast-batch", json={"messages": ["x" * 4 * LIMIT]}, headers=PUBLISHER)
     assert code_of(whole) == (413, "too-large")
     assert len(get(client, "/channel/channel/messages")["result"]) == 2
@@ -176,19 +172,15 @@ def test_what_travels_over_a_real_connection_is_stored_whole_or_not_at_all(wire:
         ("full", f"Content-Length: {LIMIT}", full, 201, full),
         ("over", f"Content-Length: {LIMIT + 1}", over, 413, None),
         ("unsent", f"Content-Length: {LIMIT + 1}", b"", 413, None),
-        ("huge", "Content-Length: 99999999999999999999", b"", 413, None),
+        ("huge", "Content-Length: 999999999999", b"", 413, None),
         ("chunks", chunked, chunks(b"\x00hello", b" ", b"world\xff"), 201, b"\x00hello world\xff"),
-        ("no chunks", chunked, chunks(), 201, b""),
-        ("full chunks", chunked, chunks(full[:700], full[700:]), 201, full),
-        ("over chunks", chunked, chunks(full, b"x"), 413, None),
-        ("endless chunks", chunked, chunks(*[full] * 50).removesuffix(b"0\r\n\r\n"), 413, None),
+        ("no-chunks", chunked, chunks(), 201, b""),
+        ("full-chunks", chunked, chunks(full[:700], full[700:]), 201, full),
+        ("over-chunks", chunked, chunks(full, b"x"), 413, None),
+        ("endless-chunks", chunked, chunks(*[full] * 50).removesuffix(b"0\r\n\r\n"), 413, None),
     ):
         assert (wire.post(name, head, body), wire.stored(name)) == (status, stored), name
-
-
-def test_a_body_that_ends_before_its_length_is_not_stored(wire: Wire) -> None:
-    assert wire.post("cut", f"Content-Length: {LIMIT}", b"hello", ends=True) == 400
-    assert wire.stored("cut") is None
+    assert (wire.post("cut", f"Content-Length: {LIMIT}", b"hello", ends=True), wire.stored("cut")) == (400, None)
 
 
 def test_a_form_or_batch_in_chunks_is_limited_too(wire: Wire) -> None:
@@ -201,9 +193,4 @@ def test_a_form_or_batch_in_chunks_is_limited_too(wire: Wire) -> None:
     batch = "POST /channel/channel/broadcast-batch"
     assert wire.post("batch", lines, chunks(b'{"payload"', b': "x"}\n'), path=batch) == 200
     assert wire.post("batch", lines, chunks(*[b"{}" + b" " * 997 + b"\n"] * 5), path=batch) == 413
-    assert (
-        parsed(wire.broker.client.get("/channel/channel/messages-status", headers=ADMIN))["counts"]["DISPATCHED"][
-            "Count"
-        ]
-        == 1
-    )
+    assert len(get(wire.broker.client, "/channel/channel/messages")["result"]) == 1

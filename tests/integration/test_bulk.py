@@ -51,8 +51,8 @@ def row(**values: Any) -> tuple[Any, ...]:
     """A message's values in the order of the columns, these in place of the usual ones."""
     key = ids.new()
     usual = {"id": key, "channelId": 1, "producerId": 1, "messageId": key, "payload": b"hello",
-             "contentType": "text/plain", "headers": None, "metadata": None, "priority": 0, "receivedAt": MOMENT, "deliverAt": MOMENT,
-             "expiresAt": None, "hopCount": 0}  # fmt: skip
+             "contentType": "text/plain", "headers": None, "metadata": None, "priority": 0, "receivedAt": MOMENT,
+             "deliverAt": MOMENT, "expiresAt": None, "hopCount": 0}  # fmt: skip
     return tuple({**usual, **values}[name] for name in COLUMNS)
 
 

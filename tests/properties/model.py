@@ -1,11 +1,12 @@
 """The least that must be true of a broker, kept in plain Python beside the two real ones."""
 
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from tests.properties.sides import Answer, Call
 
 BUILT_IN = "dead-letters"
+T = TypeVar("T")
 Place = tuple[str, str]
 
 
@@ -16,6 +17,7 @@ class Model:
         self._made = 0
         self.consumers: dict[str, dict[str, int]] = {}
         self.messages: dict[Place, set[int]] = {}
+        self.scheduled: list[Place] = []
 
     def job_counts(self) -> dict[Place, int]:
         """How many jobs every message must have: those made for it, less those of consumers that are gone."""
@@ -30,9 +32,17 @@ class Model:
         """One that lives, or now and then one that does not."""
         return _pick(which, [*self.summaries(), ("c", "nobody")])
 
+    def some_channel(self, which: int) -> str:
+        """One that lives, or now and then one that does not."""
+        return _pick(which, [*self.consumers, "no channel"])
+
     def some_message(self, which: int) -> Place:
         """One that is there, or now and then one that is not."""
         return _pick(which, [*self.messages, ("c", "nothing")])
+
+    def some_scheduled(self, which: int) -> Place:
+        """One that was scheduled, due or not, there or not; or now and then another message."""
+        return _pick(which, [*self.scheduled, self.some_message(which)])
 
     def put(self, call: Call, answer: Answer) -> None:
         """A channel or consumer was created or changed; naming a dead channel gives that one its built-in consumer."""
@@ -77,6 +87,8 @@ class Model:
         place = channel, _segments(location)[3]
         assert place not in self.messages
         self.messages[place] = set(self.consumers[channel].values())
+        if "/scheduled-message/" in location:
+            self.scheduled.append(place)
 
     def _add(self, channel: str, name: str) -> None:
         self._made += 1
@@ -87,5 +99,5 @@ def _segments(path: str) -> list[str]:
     return [unquote(segment) for segment in path.split("/")[1:]]
 
 
-def _pick(which: int, known: list[Place]) -> Place:
+def _pick(which: int, known: list[T]) -> T:
     return known[which % len(known)]

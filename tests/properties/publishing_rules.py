@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from hypothesis import strategies as st
-from hypothesis.stateful import rule
+from hypothesis.stateful import precondition, rule
 
 from tests.properties import strategies as some
 from tests.properties.registry_rules import RegistryRules
@@ -27,27 +27,34 @@ CARRIED = {"X-Broker-Metadata-Headers": "X-Shop, x-none", "X-Shop": "Ãœmlaut ðŸ™
 class PublishingRules(RegistryRules):
     """Messages, to whatever registry there is by then."""
 
-    @rule(channel=some.channel_ids, message_id=some.message_ids, body=some.bodies)
-    def broadcast(self, channel: str, message_id: str, body: bytes) -> None:
-        self._broadcast(channel, "p", body, {"messageId": message_id})
+    @rule(channel=some.indexes, message_id=some.message_ids, body=some.bodies)
+    def broadcast(self, channel: int, message_id: str, body: bytes) -> None:
+        self._broadcast(self.model.some_channel(channel), "p", body, {"messageId": message_id})
+
+    @rule(channel=some.indexes, message_id=some.message_ids, at=some.soon)
+    def schedule(self, channel: int, message_id: str, at: timedelta) -> None:
+        fields = {"messageId": message_id, "scheduledFor": at}
+        self._broadcast(self.model.some_channel(channel), "p", b"later", fields)
 
     @rule(
-        channel=some.channel_ids, producer=some.producer_ids, body=some.bodies, fields=some.publications,
+        channel=some.indexes, producer=some.producer_ids, body=some.bodies, fields=some.publications,
         carried=st.booleans(), trust=some.trusts,
     )  # fmt: skip
     def broadcast_in_detail(
-        self, channel: str, producer: str, body: bytes, fields: some.Json, carried: bool, trust: str
+        self, channel: int, producer: str, body: bytes, fields: some.Json, carried: bool, trust: str
     ) -> None:
-        self._broadcast(channel, producer, body, fields, CARRIED if carried else {}, trust)
+        more = CARRIED if carried else {}
+        self._broadcast(self.model.some_channel(channel), producer, body, fields, more, trust)
 
-    @rule(channel=some.channel_ids, items=some.batches, lines=st.booleans())
-    def broadcast_batch(self, channel: str, items: list[some.Json], lines: bool) -> None:
-        sent = [self._with_moments(item) for item in items]
+    @rule(channel=some.indexes, items=some.batches, lines=st.booleans())
+    def broadcast_batch(self, channel: int, items: list[some.Json], lines: bool) -> None:
+        sent, name = [self._with_moments(item) for item in items], self.model.some_channel(channel)
         body = "\n".join(map(json.dumps, sent)) if lines else json.dumps({"messages": sent})
         headers = {"Content-Type": "application/x-ndjson" if lines else "application/json"}
-        answer = self.pair.send(_publish(channel, "p", "broadcast-batch", body.encode(), headers, "right"))
-        self.model.batch_published(channel, items, answer)
+        answer = self.pair.send(_publish(name, "p", "broadcast-batch", body.encode(), headers, "right"))
+        self.model.batch_published(name, items, answer)
 
+    @precondition(lambda self: self.model.messages)
     @rule(which=some.indexes, raw=st.booleans(), own=st.booleans())
     def get_message(self, which: int, raw: bool, own: bool) -> None:
         channel, message_id = self.model.some_message(which)
@@ -55,16 +62,20 @@ class PublishingRules(RegistryRules):
         self.pair.send(Call("GET", message_path(channel, message_id), shows, query=query))
         self.pair.send(Call("GET", message_path(channel, message_id, "scheduled-message"), shows))
 
-    @rule(channel=some.channel_ids, status=st.sampled_from(["101", "102", "103"]), limit=some.limits)
-    def read_messages(self, channel: str, status: str, limit: str) -> None:
-        self.pair.follow(path_of("channel", channel, "messages"), {"status": status, "limit": limit})
-        self.pair.send(Call("GET", path_of("channel", channel, "messages-status")))
+    @precondition(lambda self: self.model.messages)
+    @rule(channel=some.indexes, status=st.sampled_from(["101", "102", "103"]), limit=some.limits)
+    def read_messages(self, channel: int, status: str, limit: str) -> None:
+        name = self.model.some_channel(channel)
+        self.pair.follow(path_of("channel", name, "messages"), {"status": status, "limit": limit})
+        self.pair.send(Call("GET", path_of("channel", name, "messages-status")))
 
+    @precondition(lambda self: self.model.scheduled)
     @rule(which=some.indexes)
     def delete_scheduled(self, which: int) -> None:
-        call = Call("DELETE", message_path(*self.model.some_message(which), "scheduled-message"))
+        call = Call("DELETE", message_path(*self.model.some_scheduled(which), "scheduled-message"))
         self.model.deleted(call, self.pair.send(call))
 
+    @precondition(lambda self: self.model.scheduled)
     @rule(hours=st.integers(1, 3))
     def time_passes(self, hours: int) -> None:
         self.pair.advance(timedelta(hours=hours))

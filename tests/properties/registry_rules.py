@@ -45,13 +45,13 @@ class RegistryRules(RuleBasedStateMachine):
     def put_channel(self, name: str, fields: some.Json, when: str) -> None:
         self._put(path_of("channel", name), fields, when)
 
-    @rule(channel=some.channel_ids, name=some.consumer_ids, fields=some.consumer_fields, when=some.conditions)
-    def put_consumer(self, channel: str, name: str, fields: some.Json, when: str) -> None:
-        self._put(path_of("channel", channel, "consumer", name), fields, when)
+    @rule(channel=some.indexes, name=some.consumer_ids, fields=some.consumer_fields, when=some.conditions)
+    def put_consumer(self, channel: int, name: str, fields: some.Json, when: str) -> None:
+        self._put(path_of("channel", self.model.some_channel(channel), "consumer", name), fields, when)
 
-    @rule(channel=some.channel_ids, name=some.consumer_ids, fields=some.consumer_forms)
-    def put_consumer_form(self, channel: str, name: str, fields: some.Json) -> None:
-        self._put(path_of("channel", channel, "consumer", name), fields, form=True)
+    @rule(channel=some.indexes, name=some.consumer_ids, fields=some.consumer_forms)
+    def put_consumer_form(self, channel: int, name: str, fields: some.Json) -> None:
+        self._put(path_of("channel", self.model.some_channel(channel), "consumer", name), fields, form=True)
 
     @rule(producer=some.producer_ids, which=some.indexes, own=st.booleans())
     def get_entries(self, producer: str, which: int, own: bool) -> None:
@@ -77,9 +77,10 @@ class RegistryRules(RuleBasedStateMachine):
         channel, name = self.model.some_consumer(which)
         self._delete(path_of("channel", channel, "consumer", name), when, force)
 
-    @rule(name=some.channel_ids, path=st.sampled_from(LISTS + BELOW), limit=some.limits)
-    def read_list(self, name: str, path: str, limit: str) -> None:
-        self.pair.follow(path_of(path) if path in LISTS else path_of("channel", name, path), {"limit": limit})
+    @rule(channel=some.indexes, path=st.sampled_from(LISTS + BELOW), limit=some.limits)
+    def read_list(self, channel: int, path: str, limit: str) -> None:
+        above = () if path in LISTS else ("channel", self.model.some_channel(channel))
+        self.pair.follow(path_of(*above, path), {"limit": limit})
 
     def _put(self, path: str, fields: some.Json, when: str = "none", form: bool = False) -> None:
         call = self._call("PUT", path, when)
@@ -94,9 +95,10 @@ class RegistryRules(RuleBasedStateMachine):
         self.model.deleted(call, self.pair.send(call))
 
     def _call(self, method: str, path: str, when: str) -> Call:
-        if when == "as read":
+        if when == "read":
             self.pair.send(Call("GET", path))
-            return Call(method, path, ("admin", "validators"))
+        if when in ("seen", "read"):
+            return Call(method, path, ("admin", when))
         return Call(method, path, headers=self._conditions().get(when, {}))
 
     def _conditions(self) -> dict[str, dict[str, str]]:
@@ -104,7 +106,7 @@ class RegistryRules(RuleBasedStateMachine):
         now = self.pair.now()
         return {
             "exists": {"If-Match": "*"},
-            "first": {"If-Match": '"r1", "r7"'},
+            "other": {"If-Match": '"r1", "r2"'},
             "new": {"If-None-Match": "*"},
             "before": {"If-Unmodified-Since": http_date(now - timedelta(minutes=30))},
             "yesterday": {"If-Unmodified-Since": http_date(now - timedelta(days=1, minutes=30))},

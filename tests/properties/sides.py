@@ -86,14 +86,15 @@ class Side:
         return self.broker.client.open(path, method=call.method, headers=sent, query_string=query, data=call.body)
 
     def _credentials(self, call: Call) -> dict[str, str]:
-        """`admin`, `validators` (as last seen), or `Header=address` for that entry's token."""
+        """`admin`, the validators as last seen (`seen`: the tag, `read`: all), or `Header=address` for a token."""
         headers: dict[str, str] = {}
         for shown in call.shows:
             name, _, place = shown.partition("=")
             if shown == "admin":
                 headers |= ADMIN
-            elif shown == "validators":
-                headers |= self.validators.get(call.path, {})
+            elif shown in ("seen", "read"):
+                validators = self.validators.get(call.path, {}).items()
+                headers |= {name: value for name, value in validators if shown == "read" or name == "If-Match"}
             else:
                 headers[name] = self.tokens.get(place, "unknown")
         return headers

@@ -18,7 +18,7 @@ indexes = st.integers(0, 30)
 rarely = st.sampled_from([False, False, False, True])
 trusts = st.sampled_from([*["right"] * 9, "wrong", "missing"])
 conditions = st.sampled_from(
-    [*["none"] * 12, "as read", "exists", "first", "new", "before", "yesterday", "tomorrow", "nonsense"]
+    [*["none"] * 12, "seen", "seen", "read", "exists", "other", "new", "before", "yesterday", "tomorrow", "nonsense"]
 )
 
 _tokens = st.sampled_from(["token-1", "token-2", "T" * 255])
@@ -103,7 +103,7 @@ consumer_forms = _with_mistake(
 
 # Clocks move by whole hours, so that a time half an hour off is never decided by a few milliseconds.
 _micros = st.sampled_from([0, 1, 123_456, 999_999])
-_soon = st.builds(lambda h, us: timedelta(hours=h, minutes=30, microseconds=us), st.integers(0, 2), _micros)
+soon = st.builds(lambda h, us: timedelta(hours=h, minutes=30, microseconds=us), st.integers(0, 2), _micros)
 _later = st.builds(lambda h, us: timedelta(hours=h, minutes=30, microseconds=us), st.integers(3, 5), _micros)
 _scalars = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5), st.none())
 _lists = st.one_of(_scalars, st.lists(_scalars, max_size=2))
@@ -119,7 +119,7 @@ _wrong_publications: list[Json] = [
 ]
 _publication: Values = {
     "messageId": message_ids,
-    "scheduledFor": st.one_of(_soon, _soon, st.just(LAST)),
+    "scheduledFor": st.one_of(soon, soon, st.just(LAST)),
     "expiresAt": st.one_of(_later, st.just(LAST + timedelta(microseconds=1))),
     "metadata": _objects,
     "hopCount": st.sampled_from([0, 20, 21, 1_000_000]),
