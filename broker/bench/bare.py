@@ -32,13 +32,17 @@ class Rows:
         messages = self.ids.block(count)
         now, payload = self.now, self.payload
         message_values = ",".join(
-            f"('{m}',{self.channel},{self.producer},'{m}',x'{payload}','application/json',0,{now},{now},0)" for m in messages
+            f"('{m}',{self.channel},{self.producer},'{m}',x'{payload}','application/json',0,{now},{now},0)"
+            for m in messages
         )
         jobs = iter(self.ids.block(count * len(self.consumers)))
         job_values = ",".join(
             f"('{next(jobs)}','{m}',{c},0,1001,{now},{now},{now},0,0)" for m in messages for c in self.consumers
         )
-        return f"INSERT INTO message ({MESSAGE_COLUMNS}) VALUES {message_values}", f"INSERT INTO job ({JOB_COLUMNS}) VALUES {job_values}"
+        return (
+            f"INSERT INTO message ({MESSAGE_COLUMNS}) VALUES {message_values}",
+            f"INSERT INTO job ({JOB_COLUMNS}) VALUES {job_values}",
+        )
 
 
 def insert(connection: Any, rows: Rows, transactions: int, size: int) -> None:

@@ -50,7 +50,7 @@ def _length(head: bytes) -> int:
 
 
 def post(address: tuple[str, int], request: bytes, connections: int, count: int) -> tuple[float, list[float]]:
-    """`count` answered requests over so many connections, from a process of its own: seconds, and each answer's time."""
+    """`count` answered requests over so many connections, from a process of its own: seconds, and every answer's."""
     context = get_context("fork")
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_process, args=(there, address, request, connections, count))
@@ -78,7 +78,8 @@ def _run(address: tuple[str, int], request: bytes, connections: int, count: int)
     lines = [_Line(address, request) for _ in range(min(connections, count))]
     for line in lines:
         selector.register(line.socket, selectors.EVENT_READ, line)
-    begun, times = time.perf_counter(), []
+    begun = time.perf_counter()
+    times: list[float] = []
     for line in lines:
         line.send()
     unsent = count - len(lines)

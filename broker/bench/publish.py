@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from broker.bench import bare, client
 from broker.bench.processes import cpu_seconds
@@ -21,6 +21,7 @@ from broker.operations.parts import Parts
 from broker.operations.producers import put_producer
 from broker.runtime.ports import free_port
 from broker.store import channels, consumers, producers, schema
+from broker.store.engine import Connection
 from broker.wiring import build_parts
 
 BATCH = 500
@@ -71,7 +72,19 @@ class Measure:
         }
 
 
-def run(settings: Settings, plan: Plan, advance: Callable[[str], None]) -> dict[str, object]:
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What was asked for and what was measured."""
+
+    plan: Plan
+    measures: list[Measure]
+
+    def as_json(self) -> dict[str, object]:
+        """For scripts."""
+        return {"plan": asdict(self.plan), "measures": [measure.show() for measure in self.measures]}
+
+
+def run(settings: Settings, plan: Plan, advance: Callable[[], None]) -> Result:
     """Measure on a scratch database of the configured server; `advance` is told of each finished step."""
     with scratch(settings.database_url) as place:
         own = load(None, {"BROKER_CONFIG": "none"}, {"database_url": place.url, "listen": f"127.0.0.1:{free_port()}"})
@@ -80,13 +93,7 @@ def run(settings: Settings, plan: Plan, advance: Callable[[str], None]) -> dict[
         keys = _register(parts, plan)
         parts.database.dispose()
         with _serving(own) as broker_pid:
-            bench = _Bench(place, own, plan, keys, broker_pid)
-            return {"plan": plan_as_json(plan), "measures": [m.show() for m in bench.measure(advance)]}
-
-
-def plan_as_json(plan: Plan) -> dict[str, int]:
-    """What was asked for."""
-    return {name: getattr(plan, name) for name in plan.__slots__}
+            return Result(plan, _Bench(place, own, plan, keys, broker_pid).measure(advance))
 
 
 def steps(plan: Plan) -> int:
@@ -97,12 +104,14 @@ def steps(plan: Plan) -> int:
 class _Bench:
     """Alternates between the bare limit and the broker, so that both meet the same noise."""
 
-    def __init__(self, place: Scratch, settings: Settings, plan: Plan, keys: tuple[int, int, list[int]], pid: int) -> None:
+    def __init__(
+        self, place: Scratch, settings: Settings, plan: Plan, keys: tuple[int, int, list[int]], pid: int
+    ) -> None:
         self.place, self.plan, self.keys, self.broker_pid = place, plan, keys, pid
         self.address = (settings.listen.host, settings.listen.port)
         self.payload = json.dumps({"fill": "x" * max(0, plan.payload_bytes - 12)}).encode()
 
-    def measure(self, advance: Callable[[str], None]) -> Iterator[Measure]:
+    def measure(self, advance: Callable[[], None]) -> list[Measure]:
         plan = self.plan
         single = _request("/channel/bench/broadcast", self.payload)
         batch = _request("/channel/bench/broadcast-batch", self._batch_body())
@@ -116,10 +125,10 @@ class _Bench:
         for _ in range(plan.rounds):
             for measure, (_what, messages, connections, request, size) in zip(measures, ways, strict=True):
                 self._bare(measure, messages, connections, size)
-                advance(f"bare: {measure.what}")
+                advance()
                 self._product(measure, messages, connections, request, size)
-                advance(measure.what)
-        yield from measures
+                advance()
+        return measures
 
     def _bare(self, measure: Measure, messages: int, connections: int, size: int) -> None:
         before = cpu_seconds(self.place.server_pid) or 0.0
@@ -130,7 +139,9 @@ class _Bench:
             measure.bare_seconds += time.perf_counter() - begun
             connection.close()
         else:
-            measure.bare_seconds += bare.insert_concurrently(self.place, self._rows, connections, messages // connections)
+            measure.bare_seconds += bare.insert_concurrently(
+                self.place, self._rows, connections, messages // connections
+            )
         measure.bare_database_cpu += (cpu_seconds(self.place.server_pid) or 0.0) - before
 
     def _product(self, measure: Measure, messages: int, connections: int, request: bytes, size: int) -> None:
@@ -160,7 +171,7 @@ def _register(parts: Parts, plan: Plan) -> tuple[int, int, list[int]]:
     return parts.database.read("bench keys", _keys)
 
 
-def _keys(connection: schema.Connection) -> tuple[int, int, list[int]]:
+def _keys(connection: Connection) -> tuple[int, int, list[int]]:
     channel, producer = channels.find(connection, "bench"), producers.find(connection, "bench")
     if channel is None or producer is None:
         raise client.BenchFailed("the bench's channel is gone")
@@ -170,8 +181,10 @@ def _keys(connection: schema.Connection) -> tuple[int, int, list[int]]:
 @contextmanager
 def _serving(settings: Settings) -> Iterator[int]:
     """A real `broker serve`; gives its process id."""
-    process = subprocess.Popen(  # noqa: S603 - our own program
-        [sys.executable, "-m", "broker", "serve"], env={**os.environ, **settings.to_environment()}, stdout=subprocess.DEVNULL
+    process = subprocess.Popen(
+        [sys.executable, "-m", "broker", "serve"],
+        env={**os.environ, **settings.to_environment()},
+        stdout=subprocess.DEVNULL,
     )
     try:
         _wait_for(process, (settings.listen.host, settings.listen.port))

@@ -6,6 +6,7 @@ import click
 
 from broker.cli.context import CliContext
 from broker.store import schema
+from broker.store.engine import Database
 from broker.store.probe import Finding, probe
 
 
@@ -53,7 +54,7 @@ def check(ctx: click.Context, as_json: bool) -> None:
     ctx.exit(0 if all(finding.good for finding in findings) else 1)
 
 
-def _schema_findings(database: schema.Database) -> list[Finding]:
+def _schema_findings(database: Database) -> list[Finding]:
     version, head = schema.current(database), schema.head()
     findings = [Finding("schema version", version or "none", version == head, "Run: broker db upgrade")]
     if version == head:
@@ -65,7 +66,9 @@ def _schema_findings(database: schema.Database) -> list[Finding]:
 
 def _show(findings: list[Finding], as_json: bool) -> None:
     if as_json:
-        rows = [{"what": f.what, "found": f.found, "good": f.good, "advice": "" if f.good else f.advice} for f in findings]
+        rows = [
+            {"what": f.what, "found": f.found, "good": f.good, "advice": "" if f.good else f.advice} for f in findings
+        ]
         click.echo(json.dumps(rows, indent=2))
         return
     for finding in findings:

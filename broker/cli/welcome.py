@@ -7,7 +7,7 @@ import click
 
 from broker.config import Settings
 
-TOKEN_FILE = "admin-token"
+TOKEN_FILE = "admin-token"  # noqa: S105 - the name of a file
 SQLITE = "sqlite:///"
 
 
@@ -47,7 +47,9 @@ def welcome(settings: Settings) -> str:
 
 def _lines(url: str, token: str) -> str:
     admin = f"curl -sS -H 'Authorization: Bearer {token}'"
-    tokens = "-H 'X-Broker-Channel-Token: hello-token' -H 'X-Broker-Producer-ID: me' -H 'X-Broker-Producer-Token: my-token'"
+    tokens = (
+        "-H 'X-Broker-Channel-Token: hello-token' -H 'X-Broker-Producer-ID: me' -H 'X-Broker-Producer-Token: my-token'"
+    )
     registry = (("producer/me", "token=my-token"), ("channel/hello", "token=hello-token"))
     calls = [*registry, ("channel/hello/consumer/first", "type=pull")]
     return "\n".join(

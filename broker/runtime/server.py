@@ -69,4 +69,6 @@ def _refuse_taken(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as error:
-            raise CannotListen(f"Cannot listen at {host}:{port}: {error.strerror}. Choose another with --listen.") from error
+            raise CannotListen(
+                f"Cannot listen at {host}:{port}: {error.strerror}. Choose another with --listen."
+            ) from error

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from broker.api.metrics import Metrics
 from broker.config import load
 from broker.domain.clock import Clock
 from broker.operations.parts import Parts
+from broker.runtime.ports import free_port
 from broker.store import schema
 from broker.wiring import build_parts
 
@@ -45,7 +45,8 @@ class Broker:
 def make_broker(database_url: str, upgrade: bool = True, **options: object) -> Broker:
     """A broker with the admin token set, unless the options say otherwise."""
     clock, metrics = Clock(), Metrics()
-    settings = load(None, {"BROKER_CONFIG": "none"}, {"database_url": database_url, "admin_token": ADMIN_TOKEN, **options})
+    given = {"database_url": database_url, "admin_token": ADMIN_TOKEN, **options}
+    settings = load(None, {"BROKER_CONFIG": "none"}, given)
     parts = build_parts(settings, metrics.count_retry, clock)
     if upgrade:
         schema.upgrade(parts.database)
@@ -67,8 +68,10 @@ class LiveBroker:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = log
-        self.arguments = [sys.executable, "-m", "broker", "--database-url", database_url, command, "--listen", f"127.0.0.1:{self.port}"]
-        self.environment = {**_clean_environment(), "BROKER_CONFIG": "none", "BROKER_ADMIN_TOKEN": ADMIN_TOKEN, **environment}
+        place = ["--database-url", database_url, command, "--listen", f"127.0.0.1:{self.port}"]
+        self.arguments = [sys.executable, "-m", "broker", *place]
+        own = {"BROKER_CONFIG": "none", "BROKER_ADMIN_TOKEN": ADMIN_TOKEN, **environment}
+        self.environment = {**_clean_environment(), **own}
         self.start()
 
     def start(self) -> None:
@@ -118,14 +121,9 @@ def start_broker(tmp_path: Path) -> Iterator[StartBroker]:
             live.kill()
 
 
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def wait_until(done: Callable[[], bool], seconds: float, otherwise: Callable[[], str] = lambda: "it did not happen") -> None:
+def wait_until(
+    done: Callable[[], bool], seconds: float, otherwise: Callable[[], str] = lambda: "it did not happen"
+) -> None:
     """Poll until it is so, within a limit."""
     ends = time.monotonic() + seconds
     while not done():

@@ -35,3 +35,8 @@ def everything(broker: Broker) -> str:
     return broker.parts.database.read(
         "test", lambda c: repr([tuple(row) for table in metadata.sorted_tables for row in c.execute(table.select())])
     )
+
+
+def execute(broker: Broker, statement: str, **values: object) -> None:
+    """Change rows behind the API's back."""
+    broker.parts.database.write("test", lambda c: c.execute(text(statement), values))
