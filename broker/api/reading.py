@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from datetime import UTC
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
@@ -37,6 +38,8 @@ def header(name: str) -> str | None:
     value = request.headers.get(name)
     if not value:
         return None
+    if value.isascii():
+        return value
     try:
         return value.encode("latin-1").decode("utf-8")
     except UnicodeError:
@@ -124,22 +127,27 @@ def _bearer() -> str | None:
 def _is_local() -> bool:
     if any(name in request.headers for name in _FORWARDED):
         return False
+    return _is_loopback(request.remote_addr or "")
+
+
+@lru_cache(maxsize=1024)
+def _is_loopback(address: str) -> bool:
     try:
-        return ip_address(request.remote_addr or "").is_loopback
+        return ip_address(address).is_loopback
     except ValueError:
         return False
 
 
 def _must_be_new() -> bool:
-    value = request.headers.get("If-None-Match")
-    if value not in (None, "*"):
+    value = request.headers.get("If-None-Match", "")
+    if value not in ("", "*"):
         raise Invalid.field("If-None-Match", "can only be *")
     return value == "*"
 
 
 def _unmodified_since() -> object:
     text = request.headers.get("If-Unmodified-Since")
-    if text is None:
+    if not text:
         return None
     try:
         moment = parse_date(text)

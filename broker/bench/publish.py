@@ -8,13 +8,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from broker.bench import bare, client
 from broker.bench.processes import cpu_seconds
 from broker.bench.scratch import Scratch, scratch
-from broker.config import Settings, load
+from broker.config import Settings
 from broker.domain.preconditions import Preconditions
+from broker.domain.setting_addresses import HostPort
 from broker.operations.channels import put_channel
 from broker.operations.consumers import put_consumer
 from broker.operations.parts import Parts
@@ -87,7 +88,7 @@ class Result:
 def run(settings: Settings, plan: Plan, advance: Callable[[], None]) -> Result:
     """Measure on a scratch database of the configured server; `advance` is told of each finished step."""
     with scratch(settings.database_url) as place:
-        own = load(None, {"BROKER_CONFIG": "none"}, {"database_url": place.url, "listen": f"127.0.0.1:{free_port()}"})
+        own = replace(settings, database_url=place.url, listen=HostPort("127.0.0.1", free_port()))
         parts = build_parts(own)
         schema.upgrade(parts.database)
         keys = _register(parts, plan)

@@ -11,12 +11,11 @@ _STANDARD = frozenset({"type", "title", "status", "detail", "code", "requestId",
 
 def refusal_of(document: Mapping[str, Any], hint: str = "") -> BrokerError:
     """The error a problem document tells of; `hint` is for those whose credentials are missing or wrong."""
-    kind = _KINDS.get(document["code"], BrokerError)
-    detail = str(document.get("detail", ""))
+    kind, detail = _KINDS.get(document["code"]), str(document.get("detail", ""))
     if kind is Invalid:
         return Invalid(_field_problems(document) or [FieldProblem("request", detail)])
-    if kind is BrokerError:
-        return BrokerError(f"{detail} (request id {document.get('requestId')})")
+    if kind is None:
+        return _unknown(document["code"])(f"{detail} (request id {document.get('requestId')})")
     if kind in (Unauthorized, Forbidden):
         detail = f"{detail} {hint}".strip()
     return kind(detail, **{name: value for name, value in document.items() if name not in _STANDARD})
@@ -25,6 +24,11 @@ def refusal_of(document: Mapping[str, Any], hint: str = "") -> BrokerError:
 def with_advice(refusal: BrokerError, advice: str) -> BrokerError:
     """What cannot be served now may be asked again."""
     return Unavailable(f"{refusal.detail} {advice}") if isinstance(refusal, Unavailable) else refusal
+
+
+def _unknown(code: str) -> type[BrokerError]:
+    """What this program has no name for: an error inside the broker, or a code of a newer one."""
+    return type("UnknownRefusal", (BrokerError,), {"code": code})
 
 
 def _field_problems(document: Mapping[str, Any]) -> list[FieldProblem]:

@@ -38,12 +38,12 @@ class RemoteBackend:
         return [*self.publish(channel_id, publisher, items[:half]), *self.publish(channel_id, publisher, items[half:])]
 
     def get_message(self, channel_id: str, message_id: str) -> Json:
-        return _json(self._server.ask("GET", message_place(channel_id, message_id)))
+        return self._server.document(self._server.ask("GET", message_place(channel_id, message_id)), "jobs")
 
     def _publish(self, channel_id: str, publisher: Publisher, items: Sequence[Json]) -> list[Outcome]:
         path, body = channel_place(channel_id, "broadcast-batch"), {"messages": list(items)}
         answer = self._server.ask("POST", path, body, headers=_publisher_headers(publisher), hint=_HINT)
-        return [_outcome(result) for result in _json(answer)["results"]]
+        return [_outcome(result) for result in self._server.document(answer, "results")["results"]]
 
 
 class RemoteRegistry:
@@ -53,21 +53,24 @@ class RemoteRegistry:
         self._server, self._place, self._list_place = server, place, list_place
 
     def put(self, ids: Ids, fields: Json, only_if: Preconditions) -> Json:
-        return _entry(self._server.ask("PUT", self._place(*ids), fields, headers=_conditions(only_if)))
+        return self._entry(self._server.ask("PUT", self._place(*ids), fields, headers=_conditions(only_if)))
 
     def get(self, ids: Ids) -> Json:
-        return _entry(self._server.ask("GET", self._place(*ids)))
+        return self._entry(self._server.ask("GET", self._place(*ids)))
 
     def list_ids(self, above: Ids) -> Iterator[str]:
         path: str | None = f"{self._list_place(*above)}?limit={MOST}"
         while path is not None:
-            page = _json(self._server.ask("GET", path))
+            page = self._server.document(self._server.ask("GET", path), "pages")
             yield from (_last_segment(address) for address in page["result"])
             path = page["pages"].get("next")
 
     def delete(self, ids: Ids, only_if: Preconditions, force: bool) -> None:
         path = self._place(*ids) + ("?force=true" if force else "")
         self._server.ask("DELETE", path, headers=_conditions(only_if))
+
+    def _entry(self, answer: httpx.Response) -> Json:
+        return {**self._server.document(answer, "id"), "etag": bare_etag(answer.headers.get("ETag", ""))}
 
 
 def _conditions(only_if: Preconditions) -> dict[str, str]:
@@ -85,15 +88,6 @@ def _publisher_headers(publisher: Publisher) -> dict[str, str]:
 
 def _outcome(result: Json) -> Outcome:
     return refusal_of(result) if "code" in result else Published(result["messageId"], result["location"])
-
-
-def _entry(answer: httpx.Response) -> Json:
-    return {**_json(answer), "etag": bare_etag(answer.headers["ETag"])}
-
-
-def _json(answer: httpx.Response) -> Json:
-    document: Json = answer.json()
-    return document
 
 
 def _last_segment(address: str) -> str:

@@ -5,27 +5,11 @@ import binascii
 import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from broker.domain.errors import FieldProblem, Invalid
 from broker.domain.messages import DEFAULT_CONTENT_TYPE, Publication
 from broker.domain.times import parse_time
-
-T = TypeVar("T")
-FIELDS = frozenset(
-    {
-        "payload",
-        "payloadEncoding",
-        "contentType",
-        "messageId",
-        "priority",
-        "scheduledFor",
-        "expiresAt",
-        "headers",
-        "metadata",
-        "hopCount",
-    }
-)
 
 
 def parse_item(raw: object) -> Publication:
@@ -34,24 +18,30 @@ def parse_item(raw: object) -> Publication:
         raise Invalid.field("message", "must be an object")
     if not raw.keys() <= FIELDS:
         raise Invalid([FieldProblem(name, "is not a field of a message") for name in raw if name not in FIELDS])
-    publication = _publication(raw)
+    publication = Publication(**_values(raw))
     publication.check({})
     return publication
 
 
-def _publication(raw: Mapping[str, Any]) -> Publication:
-    payload, content_type = _payload(raw)
-    return Publication(
-        payload=payload,
-        content_type=_optional(raw, "contentType", _text, content_type),
-        message_id=_optional(raw, "messageId", _text, None),
-        priority=_optional(raw, "priority", _integer, 0),
-        scheduled_for=_optional(raw, "scheduledFor", _time, None),
-        expires_at=_optional(raw, "expiresAt", _time, None),
-        headers=_optional(raw, "headers", _headers, None),
-        metadata=_optional(raw, "metadata", _object, None),
-        hop_count=_optional(raw, "hopCount", _integer, 0),
-    )
+def _values(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Every field that was given, parsed; null is as good as not given."""
+    problems: list[FieldProblem] = []
+    values: dict[str, Any] = {}
+    for name, value in raw.items():
+        try:
+            if name in PARSERS and value is not None:
+                attribute, parse = PARSERS[name]
+                values[attribute] = parse(name, value)
+        except Invalid as refusal:
+            problems += refusal.problems
+    try:
+        values["payload"], content_type = _payload(raw)
+        values.setdefault("content_type", content_type)
+    except Invalid as refusal:
+        problems += refusal.problems
+    if problems:
+        raise Invalid(problems)
+    return values
 
 
 def _payload(raw: Mapping[str, Any]) -> tuple[bytes, str]:
@@ -87,11 +77,6 @@ def _utf8(text: str) -> bytes:
         raise Invalid.field("payload", "contains characters that are not Unicode; use payloadEncoding base64") from None
 
 
-def _optional(raw: Mapping[str, Any], name: str, parse: Callable[[str, Any], T], otherwise: T) -> T:
-    value = raw.get(name)
-    return otherwise if value is None else parse(name, value)
-
-
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise Invalid.field(name, "must be text")
@@ -104,7 +89,7 @@ def _integer(name: str, value: object) -> int:
     return value
 
 
-def _time(name: str, value: object) -> datetime | None:
+def _time(name: str, value: object) -> datetime:
     return parse_time(name, _text(name, value))
 
 
@@ -119,3 +104,16 @@ def _headers(name: str, value: object) -> Mapping[str, str]:
     for key, text in headers.items():
         _text(f"{name}.{key}", text)
     return {key: str(text) for key, text in headers.items()}
+
+
+PARSERS: Mapping[str, tuple[str, Callable[[str, Any], object]]] = {
+    "contentType": ("content_type", _text),
+    "messageId": ("message_id", _text),
+    "priority": ("priority", _integer),
+    "scheduledFor": ("scheduled_for", _time),
+    "expiresAt": ("expires_at", _time),
+    "headers": ("headers", _headers),
+    "metadata": ("metadata", _object),
+    "hopCount": ("hop_count", _integer),
+}
+FIELDS = PARSERS.keys() | {"payload", "payloadEncoding"}

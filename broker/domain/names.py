@@ -41,6 +41,8 @@ def _length_problem(value: str) -> str | None:
 
 
 def _character_problem(value: str) -> str | None:
+    if value.isascii() and value.isprintable():
+        return None
     for character in value:
         if unicodedata.category(character) in {"Cc", "Cs"} or character == "\ufffd":
             return f"contains the character U+{ord(character):04X}, which is not allowed"

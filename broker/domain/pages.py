@@ -62,7 +62,10 @@ def decode_cursor(text: str, shape: Sequence[type]) -> Key:
         raise _forged() from None
     if not isinstance(values, list) or len(values) != len(shape):
         raise _forged()
-    return tuple(_part(value, kind) for value, kind in zip(values, shape, strict=True))
+    key = tuple(_part(value, kind) for value, kind in zip(values, shape, strict=True))
+    if encode_cursor(key) != text:
+        raise _forged()
+    return key
 
 
 def _part(value: object, kind: type) -> int | str | datetime:

@@ -1,20 +1,19 @@
 """One job per consumer, by the rules for expiry and hops."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from broker.domain.messages import Publication
 from broker.domain.overrides import resolve
-from broker.domain.registry import Channel, Overrides, Producer
+from broker.domain.registry import Channel, Producer
 from broker.domain.states import DeadReason
 from broker.domain.times import LATEST
 from broker.operations.parts import Parts
 from broker.store.publishing import JobRow, MessageRow, OpenChannel
 
 
-@dataclass(frozen=True, slots=True)
-class Posting:
+class Posting(NamedTuple):
     """A publication that was accepted for a channel, with the id it will have."""
 
     key: str
@@ -50,18 +49,29 @@ def message_row(posting: Posting, moment: datetime) -> MessageRow:
     )
 
 
-def fan_out(parts: Parts, message: MessageRow, channel: OpenChannel) -> Iterator[JobRow]:
-    """The jobs of a message: queued, or dead at once when it has made too many hops."""
-    limit = parts.settings.max_hops
-    reason = DeadReason.MAX_HOPS if limit and message.hop_count > limit else None
-    ids = parts.ids.block(len(channel.targets))
-    for key, target in zip(ids, channel.targets, strict=True):
-        expiry = message.expires_at or _expiry(parts, message, target.overrides, channel.overrides)
-        yield JobRow(key, message, target.key, expiry, reason)
+def fan_out(parts: Parts, messages: Sequence[MessageRow], opened: Mapping[int, OpenChannel]) -> list[JobRow]:
+    """The jobs of all messages: queued, or dead at once when a message has made too many hops."""
+    targets = {key: _targets(parts, channel) for key, channel in opened.items()}
+    ids = iter(parts.ids.block(sum(len(targets[message.channel_key]) for message in messages)))
+    return [
+        JobRow(next(ids), message, key, message.expires_at or _expiry(message, seconds), _reason(parts, message))
+        for message in messages
+        for key, seconds in targets[message.channel_key]
+    ]
 
 
-def _expiry(parts: Parts, message: MessageRow, *layers: Overrides) -> datetime | None:
-    seconds = resolve("expire_after", parts.settings.expire_after, *layers)
+def _targets(parts: Parts, channel: OpenChannel) -> list[tuple[int, float | None]]:
+    """Each consumer with the age at which its jobs expire: its own, the channel's or the broker's."""
+    default = parts.settings.expire_after
+    return [(t.key, resolve("expire_after", default, t.overrides, channel.overrides)) for t in channel.targets]
+
+
+def _expiry(message: MessageRow, seconds: float | None) -> datetime | None:
     if seconds is None or timedelta(seconds=seconds) > LATEST - message.deliver_at:
         return None
     return message.deliver_at + timedelta(seconds=seconds)
+
+
+def _reason(parts: Parts, message: MessageRow) -> DeadReason | None:
+    limit = parts.settings.max_hops
+    return DeadReason.MAX_HOPS if limit and message.hop_count > limit else None

@@ -4,7 +4,12 @@ from urllib.parse import quote
 
 
 def _path(*segments: str) -> str:
-    return "/" + "/".join(quote(segment, safe="") for segment in segments)
+    return "/" + "/".join([_segment(segment) for segment in segments])
+
+
+def _segment(text: str) -> str:
+    """Percent-encoded where it must be; what the broker makes itself never must."""
+    return text if text.isascii() and text.isalnum() else quote(text, safe="")
 
 
 def producer_place(producer_id: str) -> str:

@@ -5,8 +5,8 @@ than batches do.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
 
 from broker.domain.errors import BrokerError, DuplicateMessage, NotFound, TooLarge, TooSoon, Unavailable
 from broker.domain.messages import Publication
@@ -21,8 +21,7 @@ from broker.store.engine import Connection, Duplicate
 RACES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class Published(NamedTuple):
     """A message that is committed, and where it can be read."""
 
     message_id: str
@@ -113,8 +112,7 @@ class _Batch:
         taken = store.existing(connection, (p.place for p in self.postings)) if self.look_first else {}
         outcomes, fresh = self._sort(taken, opened)
         messages = [message_row(posting, moment) for posting in fresh]
-        jobs = [job for m in messages for job in fan_out(self.parts, m, opened[m.channel_key])]
-        store.insert(connection, messages, jobs)
+        store.insert(connection, messages, fan_out(self.parts, messages, opened))
         return outcomes
 
     def _sort(

@@ -94,7 +94,11 @@ def _xid(value: str | None) -> str:
 
 
 def _text(value: str | None) -> str:
-    return "NULL" if value is None else f"_utf8mb4 x'{value.encode().hex()}'" if value else "''"
+    if value is None:
+        return "NULL"
+    if value.isascii() and value.isalnum():
+        return f"'{value}'"
+    return f"_utf8mb4 x'{value.encode().hex()}'" if value else "''"
 
 
 def _blob(value: bytes | None) -> str:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from broker.domain.pages import Cursor, Page
 from broker.domain.registry import Channel
-from broker.store.paging import fetch_page
+from broker.store.paging import Order, fetch_page
 from broker.store.tables import channel as t
 from broker.store.tables import consumer
 from broker.store.types import AnyRow, now
@@ -60,7 +60,7 @@ def bury(connection: Connection, key: int) -> None:
 def page(connection: Connection, cursor: Cursor | None, limit: int) -> Page[str]:
     """Ids, newest first. Primary key."""
     query = select(t.c.id, t.c.channelId).where(t.c.channelId.is_not(None))
-    return fetch_page(connection, query, (t.c.id,), cursor, limit, lambda row: str(row[1]))
+    return fetch_page(connection, query, Order((t.c.id,)), cursor, limit, lambda row: str(row[1]))
 
 
 def has_dead_channel(connection: Connection, key: int) -> bool:

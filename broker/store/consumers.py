@@ -8,7 +8,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from broker.domain.pages import Cursor, Page
 from broker.domain.registry import Channel, Consumer
 from broker.domain.states import ConsumerType, JobStatus
-from broker.store.paging import fetch_page
+from broker.store.paging import Order, fetch_page
 from broker.store.tables import channel, dlq_summary, job, lease
 from broker.store.tables import consumer as t
 from broker.store.types import AnyRow, now
@@ -86,7 +86,7 @@ def bury(connection: Connection, key: int) -> None:
 def page(connection: Connection, channel_key: int, cursor: Cursor | None, limit: int) -> Page[str]:
     """Ids, newest first. Index: consumer_public."""
     query = select(t.c.id, t.c.consumerId).where(t.c.channelId == channel_key, t.c.consumerId.is_not(None))
-    return fetch_page(connection, query, (t.c.id,), cursor, limit, lambda row: str(row[1]))
+    return fetch_page(connection, query, Order((t.c.id,)), cursor, limit, lambda row: str(row[1]))
 
 
 def keys_of(connection: Connection, channel_key: int) -> list[int]:
@@ -100,6 +100,7 @@ def unfinished(connection: Connection, key: int) -> int:
     queued = select(func.count()).where(
         job.c.consumerId == key, job.c.priority.in_(range(10)), job.c.earliestNextAttemptAt.is_not(None)
     )
+    queued = queued.with_hint(job, "FORCE INDEX (job_due)", "mysql")
     leases = connection.execute(select(lease.c.token, lease.c.jobIds).where(lease.c.consumerId == key)).all()
     inflight = sum(_still_held(connection, row.token, row.jobIds) for row in leases)
     return int(connection.execute(queued).scalar_one()) + inflight

@@ -46,10 +46,11 @@ class Database:
         self._on_retry = on_retry
         self.is_sqlite = make_url(url).get_backend_name() == "sqlite"
         self.engine = _engine(url, pool_size, clock)
+        self._writer = self.engine.execution_options(**WRITES)
 
     def write(self, name: str, work: Callable[[Connection], T], repeatable: bool = False) -> T:
         """Run work that changes something; commits, or leaves nothing behind."""
-        return self._run(name, work, self.engine.execution_options(**WRITES), repeatable)
+        return self._run(name, work, self._writer, repeatable)
 
     def read(self, name: str, work: Callable[[Connection], T]) -> T:
         """Run work that only reads."""

@@ -1,6 +1,7 @@
 """Pages by key, in one way for every list."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, or_
@@ -12,29 +13,50 @@ T = TypeVar("T")
 Columns = Sequence[ColumnElement[Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """By which columns a list is ordered, and the one value of the column before them in the index, if any."""
+
+    keys: Columns
+    descending: bool = True
+    within: tuple[ColumnElement[int], int] | None = None
+
+    def apply(self, query: AnySelect, falling: bool, sqlite: bool) -> AnySelect:
+        """The query narrowed and ordered.
+
+        MySQL gets the one value as a range. Given an equality, MariaDB takes its rows from the end of the index up to
+        the page (access by ref), so that a page costs as much as all pages before it.
+        """
+        columns = list(self.keys)
+        if self.within is not None:
+            column, value = self.within
+            query = query.where(column == value) if sqlite else query.where(column >= value, column <= value)
+            columns = columns if sqlite else [column, *columns]
+        return query.order_by(*(column.desc() if falling else column.asc() for column in columns))
+
+
 def fetch_page(
     connection: Connection,
     query: AnySelect,
-    keys: Columns,
+    order: Order,
     cursor: Cursor | None,
     limit: int,
     make: Callable[[AnyRow], T],
-    descending: bool = True,
 ) -> Page[T]:
     """Up to `limit` rows after (or before) the cursor, and where the neighbours start.
 
-    The query must select the key columns first, in the order of `keys`.
+    The query must select the key columns first, in their order.
     """
     backwards = cursor is not None and cursor.backwards
-    falling = descending != backwards
+    falling = order.descending != backwards
     if cursor is not None:
-        query = query.where(_beyond(keys, cursor.key, falling))
-    query = query.order_by(*(key.desc() if falling else key.asc() for key in keys)).limit(limit + 1)
-    rows = connection.execute(query).all()
+        query = query.where(_beyond(order.keys, cursor.key, falling))
+    query = order.apply(query, falling, sqlite=connection.dialect.name == "sqlite")
+    rows = connection.execute(query.limit(limit + 1)).all()
     more, rows = len(rows) > limit, rows[:limit]
     if backwards:
         rows = rows[::-1]
-    return _page(rows, len(keys), more, cursor, make)
+    return _page(rows, len(order.keys), more, cursor, make)
 
 
 def _page(

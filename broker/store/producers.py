@@ -6,7 +6,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from broker.domain.pages import Cursor, Page
 from broker.domain.registry import Producer
-from broker.store.paging import fetch_page
+from broker.store.paging import Order, fetch_page
 from broker.store.tables import producer as t
 from broker.store.types import AnyRow, now
 
@@ -42,7 +42,7 @@ def bury(connection: Connection, key: int) -> None:
 def page(connection: Connection, cursor: Cursor | None, limit: int) -> Page[str]:
     """Ids of the living, newest first. Primary key."""
     query = select(t.c.id, t.c.producerId).where(t.c.deletedAt.is_(None))
-    return fetch_page(connection, query, (t.c.id,), cursor, limit, lambda row: str(row[1]))
+    return fetch_page(connection, query, Order((t.c.id,)), cursor, limit, lambda row: str(row[1]))
 
 
 def _producer(row: AnyRow) -> Producer:

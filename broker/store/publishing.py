@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, bindparam, or_, select
+from sqlalchemy import Connection, and_, bindparam, func, or_, select
 
 from broker.domain.registry import Overrides
 from broker.domain.states import DeadReason, JobStatus
@@ -35,7 +35,7 @@ _OPEN = (
         consumer.c.id.label("target"),
         consumer.c.settings.label("targetSettings"),
     )
-    .outerjoin(consumer, and_(consumer.c.channelId == channel.c.id, consumer.c.consumerId.is_not(None)))
+    .outerjoin(consumer, and_(consumer.c.channelId == channel.c.id, func.length(consumer.c.consumerId) > 0))
     .where(channel.c.id.in_(bindparam("keys", expanding=True)), channel.c.channelId.is_not(None))
     .with_for_update(read=True)
 )
@@ -62,6 +62,7 @@ def open_channels(connection: Connection, keys: Iterable[int]) -> tuple[datetime
 
     Locks: channel rows by primary key, then their consumers by consumer_public. Registry changes take the channel
     row exclusively, so a consumer that was created is never left out and one that was deleted never gets a job.
+    IS NOT NULL would make a range of it, whose end locks a consumer of the next channel too; the length does not.
     """
     rows = connection.execute(_OPEN, {"keys": sorted(keys)}).all()
     if not rows:
@@ -79,8 +80,7 @@ def existing(connection: Connection, wanted: Iterable[tuple[int, str]]) -> dict[
     return taken
 
 
-@dataclass(frozen=True, slots=True)
-class MessageRow:
+class MessageRow(NamedTuple):
     """A message ready to be stored."""
 
     id: str
@@ -99,8 +99,7 @@ class MessageRow:
     scheduled: bool
 
 
-@dataclass(frozen=True, slots=True)
-class JobRow:
+class JobRow(NamedTuple):
     """A job ready to be stored: queued, or dead from the start."""
 
     id: str
