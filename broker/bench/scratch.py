@@ -7,10 +7,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import pymysql
 
+from broker.domain.errors import Unavailable
 from broker.domain.ids import XidFactory
 
 
@@ -53,6 +54,13 @@ def scratch(database_url: str) -> Iterator[Scratch]:
 
 def _connect_mysql(url: str, database: str | None = None) -> Any:
     parts = urlsplit(url)
+    try:
+        return _open(parts, database)
+    except pymysql.OperationalError as error:
+        raise Unavailable(f"No database answers at {parts.hostname}:{parts.port or 3306}: {error.args[-1]}") from None
+
+
+def _open(parts: SplitResult, database: str | None) -> Any:
     return pymysql.connect(
         host=parts.hostname or "127.0.0.1",
         port=parts.port or 3306,

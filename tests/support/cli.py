@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from sqlalchemy import func, select
 from broker.cli.backend import Backend
 from broker.cli.context import CliContext
 from broker.cli.main import cli
+from broker.domain.preconditions import Preconditions
 from broker.store.tables import channel, job, message
 from tests.support.brokers import ADMIN_TOKEN, LiveBroker, make_broker
 
@@ -68,13 +70,13 @@ class Commands:
         with CliContext(None, options, self.url, ADMIN_TOKEN).backend() as backend:
             yield backend
 
-    def set_up(self, name: str, *consumers: str) -> str:
+    def set_up(self, name: str, *consumers: str) -> None:
         """A channel of this name with pull consumers, and a producer `<name>-p`."""
-        self.done("channel", "create", name, "--token", "channel-token")
-        self.done("producer", "create", f"{name}-p", "--token", "producer-token")
-        for consumer in consumers:
-            self.done("consumer", "create", name, consumer, "--pull")
-        return name
+        with self.backend() as backend:
+            backend.channels.put((name,), {"token": "channel-token"}, Preconditions())
+            backend.producers.put((f"{name}-p",), {"token": "producer-token"}, Preconditions())
+            for consumer in consumers:
+                backend.consumers.put((name, consumer), {"type": "pull"}, Preconditions())
 
     def payloads(self, name: str) -> list[bytes]:
         """What is stored in a channel, asked of the database itself."""
@@ -114,14 +116,14 @@ def process(*arguments: str, environment: dict[str, str] | None = None, **popen:
 
 def every_way(request: pytest.FixtureRequest, folder: Path) -> Iterator[dict[str, Commands]]:
     """All four: each database directly, and a running broker on another of its kind."""
-    ways: dict[str, Commands] = {}
-    started: list[LiveBroker] = []
     server = request.getfixturevalue("server")
-    urls = [url for kind in DATABASES for url in (_fresh(kind, server, folder / f"{kind}-{n}") for n in (1, 2))]
-    for kind, direct, served in zip(DATABASES, urls[::2], urls[1::2], strict=True):
-        started.append(LiveBroker(served, folder / f"{kind}.log"))
-        ways[kind] = Commands(direct)
-        ways[f"{kind} by url"] = Commands(served, started[-1].url, TOKENS)
+    urls = [_fresh(kind, server, folder / f"{kind}-{number}") for kind in DATABASES for number in (1, 2)]
+    served = dict(zip(DATABASES, urls[1::2], strict=True))
+    with ThreadPoolExecutor() as pool:
+        started = list(pool.map(lambda kind: LiveBroker(served[kind], folder / f"{kind}.log"), DATABASES))
+    ways = {kind: Commands(direct) for kind, direct in zip(DATABASES, urls[::2], strict=True)}
+    for kind, live in zip(DATABASES, started, strict=True):
+        ways[f"{kind} by url"] = Commands(served[kind], live.url, TOKENS)
     yield ways
     for live in started:
         live.kill()

@@ -1,5 +1,6 @@
 """What is really in the tables, for tests that look behind the API."""
 
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import func, select, text
@@ -40,3 +41,13 @@ def everything(broker: Broker) -> str:
 def execute(broker: Broker, statement: str, **values: object) -> None:
     """Change rows behind the API's back."""
     broker.parts.database.write("test", lambda c: c.execute(text(statement), values))
+
+
+def jobs(broker: Broker) -> list[dict[str, Any]]:
+    """Every job with its message's times, in the order of their making; times as text, alike on both databases."""
+    together = "SELECT j.*, m.receivedAt, m.deliverAt FROM job j JOIN message m ON m.id = j.messageId ORDER BY j.id"
+    return [{name: _as_text(one) for name, one in row.items()} for row in rows(broker, together)]
+
+
+def _as_text(one: Any) -> Any:
+    return f"{one:%Y-%m-%d %H:%M:%S.%f}" if isinstance(one, datetime) else one
