@@ -22,6 +22,7 @@ STATUS = {
     "unfinished-jobs": (409, "There are unfinished jobs"),
     "in-use": (409, "It is in use"),
     "not-deletable": (409, "It can no longer be deleted"),
+    "length-required": (411, "The body's length is missing"),
     "precondition-failed": (412, "It was changed in the meantime"),
     "too-soon": (412, "It is scheduled too soon"),
     "too-large": (413, "It is too large"),

@@ -11,7 +11,7 @@ from flask import request
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.http import parse_date
 
-from broker.domain.errors import Invalid, InvalidCursor, TooLarge, UnsupportedMediaType
+from broker.domain.errors import Invalid, InvalidCursor, LengthRequired, TooLarge, UnsupportedMediaType
 from broker.domain.pages import Cursor, decode_cursor, parse_limit
 from broker.domain.preconditions import Preconditions
 from broker.operations.access import Credentials
@@ -47,12 +47,15 @@ def header(name: str) -> str | None:
 
 
 def body(most: int, keep: bool = False) -> bytes:
-    """The whole body, at most so many bytes; one without a length is read one byte too far, else its end is cut off."""
+    """The whole body, at most so many bytes, and all that were announced."""
+    if "Transfer-Encoding" in request.headers:
+        raise LengthRequired(
+            "Send the body with a Content-Length: one in chunks that breaks off looks like a whole one."
+        )
     length = request.content_length or 0
-    request.max_content_length = most + 1
-    data = b"" if length > most else request.get_data(cache=keep)
-    if max(length, len(data)) > most:
+    if length > most:
         raise TooLarge(f"The body is larger than {most} bytes, the most that is accepted here.")
+    data = request.get_data(cache=keep)
     if len(data) < length:
         raise Invalid.field("body", "ended before the length that was announced; nothing was stored")
     return data

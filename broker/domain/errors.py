@@ -97,6 +97,12 @@ class TooSoon(BrokerError):
     code = "too-soon"
 
 
+class LengthRequired(BrokerError):
+    """A body in chunks: one that breaks off cannot be told from one that ends."""
+
+    code = "length-required"
+
+
 class TooLarge(BrokerError):
     """More bytes than the broker accepts."""
 

@@ -115,6 +115,8 @@ class _Put:
         url = self.change.get("callbackUrl", held.callback_url if held else None)
         if self._type(held) is ConsumerType.PUSH and url is None:
             raise Invalid.field("callbackUrl", "is needed for a push consumer; or give type pull")
+        if held is not None and held.built_in and self._type(held) is ConsumerType.PUSH:
+            raise Invalid.field("type", "must be pull: this is the built-in consumer of a dead channel")
 
     def _secret_columns(self, connection: Connection, held: Consumer | None, made: dict[str, str]) -> dict[str, Any]:
         """A new secret; the old one goes on signing beside it for a while."""

@@ -43,6 +43,8 @@ class Publisher:
         """One message; raises what is in its way."""
         posting = self._accept(channel, producer, publication)
         outcome = self._gather.submit(posting, len(publication.payload))
+        if isinstance(outcome, NotFound):
+            self._parts.cache.channels.forget(channel.id)
         if isinstance(outcome, BrokerError):
             raise outcome
         return outcome

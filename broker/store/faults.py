@@ -39,7 +39,7 @@ def fault_of(error: DBAPIError | PoolTimeout) -> Fault:
     if number in _CONFLICTS:
         return Fault.CONFLICT
     if error.connection_invalidated:
-        return Fault.LOST
+        return Fault.AWAY if _timed_out(error) else Fault.LOST
     if number == _DUPLICATE:
         return Fault.DUPLICATE
     return Fault.AWAY if number in _AWAY else Fault.BUG
@@ -57,6 +57,11 @@ def _number(error: DBAPIError) -> int | None:
     if isinstance(first, int):
         return first or 2006
     return None
+
+
+def _timed_out(error: DBAPIError) -> bool:
+    """The server says nothing at all: to ask again would only make the caller wait as long again."""
+    return "timed out" in str(error.orig)
 
 
 def _sqlite_fault(error: DBAPIError) -> Fault:

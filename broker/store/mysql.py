@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Engine, event
 from broker.domain.clock import Clock
 
 CONNECT_SECONDS = 3
-SOCKET_SECONDS = 20
+SOCKET_SECONDS = 12  # longer than a statement may take: the server speaks first, when it still speaks
 STATEMENT_SECONDS = 10
 LOCK_SECONDS = 3
 METADATA_LOCK_SECONDS = 5
@@ -28,7 +28,7 @@ def engine_options(pool_size: int) -> dict[str, Any]:
         "connect_args": {
             "charset": "utf8mb4",
             "connect_timeout": CONNECT_SECONDS,
-            "read_timeout": SOCKET_SECONDS,
+            "read_timeout": CONNECT_SECONDS,
             "write_timeout": SOCKET_SECONDS,
         },
     }
@@ -39,8 +39,10 @@ def prepare(engine: Engine, clock: Clock) -> None:
 
     @event.listens_for(engine, "connect")
     def _session(connection: Any, record: Any) -> None:
+        """A server that takes connections and says nothing is found out soon; a statement may take its time."""
         with connection.cursor() as cursor:
             cursor.execute(session_statement("mariadb" in connection.get_server_info().lower()))
+        connection._read_timeout = SOCKET_SECONDS
 
     @event.listens_for(engine, "reset")
     def _reset(connection: Any, record: Any, state: Any) -> None:

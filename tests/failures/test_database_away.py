@@ -10,8 +10,9 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
+from broker.runtime.ports import free_port
 from tests.failures.exactness import assert_exact
-from tests.support.brokers import LiveBroker, StartBroker, free_port, wait_until
+from tests.support.brokers import LiveBroker, StartBroker, wait_until
 from tests.support.killable import KillableServer
 from tests.support.load import Answer, Load, endless, set_up
 

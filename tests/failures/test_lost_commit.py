@@ -1,15 +1,17 @@
-"""The answer to a COMMIT is lost on the way: nobody knows whether it happened, and still it must have happened once."""
+"""The line to the database is cut at a commit, and nobody knows whether it happened; or nothing comes through it."""
 
 from collections.abc import Iterator
 
+import httpx
 import pytest
 
 from tests.failures.exactness import assert_exact
-from tests.support.brokers import LiveBroker, StartBroker
-from tests.support.load import Caller, Load, set_up
+from tests.support.brokers import LiveBroker, StartBroker, wait_until
+from tests.support.load import Caller, Load, endless, set_up
 from tests.support.proxy import CommitCutter, When
 
 CONSUMERS = 3
+LONGEST_SILENCE = 20
 
 
 @pytest.fixture
@@ -50,3 +52,19 @@ def test_concurrent_publishes_whose_commits_are_cut_off_are_stored_once_each(
     assert cutter.made == 2
     assert load.statuses == {201}
     assert assert_exact(server_url, messages, CONSUMERS).rows == len(messages)
+
+
+def test_a_database_that_says_nothing_gives_503_in_bounded_time_and_service_when_it_speaks_again(
+    cutter: CommitCutter, live: LiveBroker, server_url: str
+) -> None:
+    with Load(live.url, endless("m")) as load:
+        wait_until(lambda: len(load.published) >= 50, 30)
+        cutter.freeze()
+        wait_until(lambda: len(load.with_status(503)) >= 5, 60)
+        assert httpx.get(f"{live.url}/livez", timeout=2).status_code == 200
+        cutter.thaw()
+        enough = len(load.published) + 50
+        wait_until(lambda: len(load.published) >= enough, 30)
+    assert load.statuses == {201, 503}
+    assert load.slowest < LONGEST_SILENCE
+    assert_exact(server_url, load.published, CONSUMERS)

@@ -32,8 +32,7 @@ CONTENT_TYPES = [
     "application/json",
     "application/vnd.example+json; version=1, 2",
     "image/png",
-    "x",
-    "not a type at all",
+    "application/x.y ;",
     "a/" + "b" * 253,
 ]
 
@@ -83,7 +82,7 @@ def test_any_content_type_comes_back_exactly(broker: Broker) -> None:
 
 def test_a_content_type_that_no_header_can_hold_is_refused(broker: Broker) -> None:
     register(broker.client)
-    for content_type in ("a/" + "b" * 254, as_header("text/grün"), " \t"):
+    for content_type in ("a/" + "b" * 254, as_header("text/grün"), " \t", "x", "not a type at all"):
         assert faults(send(broker.client, {"Content-Type": content_type})) == ["Content-Type"]
     items = send_batch(broker.client, *({"contentType": text} for text in ("", "a\nb", "grün", "x" * 256)))["results"]
     assert [one["errors"][0]["field"] for one in items] == ["contentType"] * 4
@@ -173,24 +172,19 @@ def test_what_travels_over_a_real_connection_is_stored_whole_or_not_at_all(wire:
         ("over", f"Content-Length: {LIMIT + 1}", over, 413, None),
         ("unsent", f"Content-Length: {LIMIT + 1}", b"", 413, None),
         ("huge", "Content-Length: 999999999999", b"", 413, None),
-        ("chunks", chunked, chunks(b"\x00hello", b" ", b"world\xff"), 201, b"\x00hello world\xff"),
-        ("no-chunks", chunked, chunks(), 201, b""),
-        ("full-chunks", chunked, chunks(full[:700], full[700:]), 201, full),
-        ("over-chunks", chunked, chunks(full, b"x"), 413, None),
-        ("endless-chunks", chunked, chunks(*[full] * 50).removesuffix(b"0\r\n\r\n"), 413, None),
+        ("chunks", chunked, chunks(b"hello", b"world"), 411, None),
+        ("no-chunks", chunked, chunks(), 411, None),
+        ("broken-off", chunked, chunks(full).removesuffix(b"0\r\n\r\n"), 411, None),
     ):
         assert (wire.post(name, head, body), wire.stored(name)) == (status, stored), name
     assert (wire.post("cut", f"Content-Length: {LIMIT}", b"hello", ends=True), wire.stored("cut")) == (400, None)
 
 
-def test_a_form_or_batch_in_chunks_is_limited_too(wire: Wire) -> None:
+def test_a_form_or_batch_in_chunks_is_refused_too(wire: Wire) -> None:
     form = "Transfer-Encoding: chunked\r\nContent-Type: application/x-www-form-urlencoded"
-    fields = [b"name=chunky", *[b"&name=other" * 1000] * 10]
-    assert wire.post("form", form, chunks(fields[0]), path="PUT /channel/channel") == 200
-    assert get(wire.broker.client, "/channel/channel")["name"] == "chunky"
-    assert wire.post("form", form, chunks(*fields), path="PUT /channel/channel") == 413
+    assert wire.post("form", form, chunks(b"name=chunky"), path="PUT /channel/channel") == 411
+    assert get(wire.broker.client, "/channel/channel")["name"] == "channel"
     lines = "Transfer-Encoding: chunked\r\nContent-Type: application/x-ndjson"
     batch = "POST /channel/channel/broadcast-batch"
-    assert wire.post("batch", lines, chunks(b'{"payload"', b': "x"}\n'), path=batch) == 200
-    assert wire.post("batch", lines, chunks(*[b"{}" + b" " * 997 + b"\n"] * 5), path=batch) == 413
-    assert len(get(wire.broker.client, "/channel/channel/messages")["result"]) == 1
+    assert wire.post("batch", lines, chunks(b'{"payload": "x"}\n'), path=batch) == 411
+    assert get(wire.broker.client, "/channel/channel/messages")["result"] == []

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from tests.support.brokers import ADMIN, Broker
 from tests.support.calls import code_of, faults, get, parsed, put, send
 from tests.support.rows import rows, value
@@ -79,7 +77,7 @@ def test_a_form_and_json_make_the_same_entry(broker: Broker) -> None:
         fields = {"name": "A näme", "token": "the-token", **extra}
         shown = []
         for change in ({"data": fields}, {"json": fields}):
-            answer = client.put(path, headers=ADMIN, **change)  # type: ignore[arg-type]
+            answer = client.put(path, headers=ADMIN, **change)
             assert answer.status_code == 200, answer.text
             found = get(client, path)
             shown.append({name: found[name] for name in found if name != "changedAt"})
@@ -146,8 +144,9 @@ def test_an_update_that_gives_nothing_changes_nothing(broker: Broker) -> None:
     full_consumer(broker)
     for path in (CONSUMER, "/channel/c"):
         before = broker.client.get(path, headers=ADMIN)
-        for change in ({"json": {}}, {"data": {}}, {"data": b""}):
-            after = broker.client.put(path, headers=ADMIN, **change)  # type: ignore[arg-type]
+        changes: list[dict[str, Any]] = [{"json": {}}, {"data": {}}, {"data": b""}]
+        for change in changes:
+            after = broker.client.put(path, headers=ADMIN, **change)
             assert (parsed(after), after.headers["ETag"]) == (parsed(before), before.headers["ETag"])
 
 
@@ -267,14 +266,14 @@ def test_a_callback_is_an_absolute_address_without_credentials(broker: Broker) -
     assert get(broker.client, "/channel/c/message/m")["jobs"][0]["listenerEndpoint"] == HOOK
 
 
-@pytest.mark.parametrize("path", ["/producer/p", "/channel/c", CONSUMER])
-def test_a_body_that_cannot_be_read_is_refused(broker: Broker, path: str) -> None:
+def test_a_body_that_cannot_be_read_is_refused(broker: Broker) -> None:
     put(broker.client, "/channel/c")
-    for content_type in ("text/plain", "application/xml", "application/json+x", ""):
-        answer = broker.client.put(path, data=b'{"type": "pull"}', headers={**ADMIN, "Content-Type": content_type})
-        assert code_of(answer) == (415, "unsupported-media-type")
-    for data in (b"{", b"[]", b'"text"', b"null", b"\xff", b'{"name": NaN}', b"[" * 5000, b"\xef\xbb\xbf{}"):
-        answer = broker.client.put(path, data=data, headers={**ADMIN, "Content-Type": "application/json"})
-        assert faults(answer) == ["body"], data
-    assert faults(broker.client.put(path, data={"name": "n", "lease": "5"}, headers=ADMIN)) == ["lease"]
-    assert faults(broker.client.put(path, data={"name": b"\xff"}, headers=ADMIN)) == ["name"]
+    for path in ("/producer/p", "/channel/c", CONSUMER):
+        for content_type in ("text/plain", "application/xml", "application/json+x", ""):
+            answer = broker.client.put(path, data=b'{"type": "pull"}', headers={**ADMIN, "Content-Type": content_type})
+            assert code_of(answer) == (415, "unsupported-media-type")
+        for data in (b"{", b"[]", b'"text"', b"null", b"\xff", b'{"name": NaN}', b"[" * 5000, b"\xef\xbb\xbf{}"):
+            answer = broker.client.put(path, data=data, headers={**ADMIN, "Content-Type": "application/json"})
+            assert faults(answer) == ["body"], data
+        assert faults(broker.client.put(path, data={"name": "n", "lease": "5"}, headers=ADMIN)) == ["lease"]
+        assert faults(broker.client.put(path, data={"name": "a\nb"}, headers=ADMIN)) == ["name"]

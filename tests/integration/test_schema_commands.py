@@ -14,9 +14,10 @@ from sqlalchemy import text
 
 import broker
 from broker.domain.clock import Clock
+from broker.runtime.ports import free_port
 from broker.store import schema
 from broker.store.engine import Database
-from tests.support.brokers import LiveBroker, free_port
+from tests.support.brokers import LiveBroker
 from tests.support.private_server import PrivateServer
 
 ROOT = Path(broker.__file__).parent.parent

@@ -84,7 +84,11 @@ def test_a_request_in_progress_is_finished_when_it_is_told_to_stop(server_url: s
     httpx.put(f"{live.url}/producer/producer", headers=ADMIN, json={"token": PUBLISHER["X-Broker-Producer-Token"]})
 
     def publish() -> None:
-        answers.append(httpx.post(f"{live.url}/channel/c/broadcast", headers=PUBLISHER, content=body()).status_code)
+        answers.append(
+            httpx.post(
+                f"{live.url}/channel/c/broadcast", headers={**PUBLISHER, "Content-Length": "8"}, content=body()
+            ).status_code
+        )
 
     publisher = threading.Thread(target=publish)
     publisher.start()

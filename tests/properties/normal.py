@@ -1,7 +1,6 @@
 """Makes the answers of two brokers comparable: what each made for itself gets a name, in the order of appearance."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 _CURSOR = re.compile(r"\b(next|previous)=[A-Za-z0-9_-]+")
@@ -16,38 +15,39 @@ class Normaliser:
 
     def __init__(self, given: set[str]) -> None:
         self._given = given
-        self._names: dict[str, str] = {}
+        self._names: dict[tuple[str, str], str] = {}
 
     def is_given(self, time: str) -> bool:
         """Whether a caller gave this time."""
         return time in self._given
 
-    def text(self, text: str) -> str:
-        """A text with every cursor, time and id of the broker's own replaced."""
-        text = _CURSOR.sub(r"\1=<cursor>", text)
-        text = _TIME.sub(self._named("time"), text)
-        text = _SECOND.sub("<second>", text)
-        return _XID.sub(self._named("id"), text)
+    def text(self, text: str, about: str = "") -> str:
+        """A text with every cursor, time and id of the broker's own replaced.
 
-    def value(self, value: Any) -> Any:
+        Times are named anew for every address that they are about: whether two entries that one call changed have the
+        same time depends on when the database looks at its clock, but a change must show on each.
+        """
+        text = _CURSOR.sub(r"\1=<cursor>", text)
+        text = _TIME.sub(lambda found: self._name("time", found.group(), about), text)
+        text = _SECOND.sub("<second>", text)
+        return _XID.sub(lambda found: self._name("id", found.group()), text)
+
+    def value(self, value: Any, about: str = "") -> Any:
         """A JSON value with every text in it replaced, and secrets that were made hidden."""
         if isinstance(value, dict):
-            return {key: "<made>" if key in _MADE_ONCE else self.value(one) for key, one in value.items()}
+            return {key: "<made>" if key in _MADE_ONCE else self.value(one, about) for key, one in value.items()}
         if isinstance(value, list):
-            return [self.value(one) for one in value]
-        return self.text(value) if isinstance(value, str) else value
+            return [self.value(one, about) for one in value]
+        return self.text(value, about) if isinstance(value, str) else value
 
     def own(self, text: str) -> str:
         """The reverse: a name in an address becomes what this broker calls so."""
-        for value, name in self._names.items():
+        for (value, _), name in self._names.items():
             text = text.replace(name, value)
         return text
 
-    def _named(self, kind: str) -> Callable[[re.Match[str]], str]:
-        def name(found: re.Match[str]) -> str:
-            text = found.group()
-            if text in self._given:
-                return text
-            return self._names.setdefault(text, f"<{kind} {len(self._names)}>")
-
-        return name
+    def _name(self, kind: str, found: str, about: str = "") -> str:
+        if found in self._given:
+            return found
+        known = sum(place == about for _, place in self._names)
+        return self._names.setdefault((found, about), f"<{kind} {known}>")

@@ -21,11 +21,12 @@ class Pair:
         self._sides = [Side(broker, Normaliser(self._given)) for broker in (sqlite, server)]
         for side in self._sides:
             stored.empty(side)
+        self._now = sqlite.clock.now().replace(second=0, microsecond=0)
         self._forget()
 
     def now(self) -> datetime:
-        """The time on both, to the minute."""
-        return self._sides[0].broker.clock.now().replace(second=0, microsecond=0)
+        """The time on both, but for the seconds that the calls themselves have taken."""
+        return self._now
 
     def give(self, moment: datetime) -> str:
         """A time to send; it is known again when it comes back."""
@@ -52,6 +53,7 @@ class Pair:
         """Time passes on both, and with it the age of what they have cached."""
         for side in self._sides:
             side.broker.clock.advance(by)
+        self._now += by
         self._forget()
 
     def _forget(self) -> None:

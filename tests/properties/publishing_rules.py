@@ -8,9 +8,10 @@ from types import MappingProxyType
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
+from broker.domain.times import show_time
 from tests.properties import strategies as some
 from tests.properties.registry_rules import RegistryRules
-from tests.properties.sides import Call, message_path, own_tokens, path_of
+from tests.properties.sides import Answer, Call, message_path, own_tokens, path_of
 
 NAMES = {
     "messageId": "X-Broker-Message-ID",
@@ -34,7 +35,10 @@ class PublishingRules(RegistryRules):
     @rule(channel=some.indexes, message_id=some.message_ids, at=some.soon)
     def schedule(self, channel: int, message_id: str, at: timedelta) -> None:
         fields = {"messageId": message_id, "scheduledFor": at}
-        self._broadcast(self.model.some_channel(channel), "p", b"later", fields)
+        answer = self._broadcast(self.model.some_channel(channel), "p", b"later", fields)
+        if answer.status == 201:
+            shown = self.pair.send(Call("GET", answer.headers["Location"]))
+            assert shown.body["dispatchSchedule"] == show_time(self.pair.now() + at), "the time was not kept"
 
     @rule(
         channel=some.indexes, producer=some.producer_ids, body=some.bodies, fields=some.publications,
@@ -88,10 +92,11 @@ class PublishingRules(RegistryRules):
         fields: some.Json,
         more: Mapping[str, str] = MappingProxyType({}),
         trust: str = "right",
-    ) -> None:
+    ) -> Answer:
         headers = {**self._headers(fields), **more}
         answer = self.pair.send(_publish(channel, producer, "broadcast", body, headers, trust))
         self.model.published(channel, fields.get("messageId"), answer)
+        return answer
 
     def _headers(self, fields: some.Json) -> dict[str, str]:
         given = {name: value for name, value in self._with_moments(fields).items() if value is not None}

@@ -65,8 +65,8 @@ class Side:
         """Make the call and give its answer in comparable form."""
         response = self._open(call, {**call.headers, **self._credentials(call)})
         self._remember(call, response)
-        headers = {name: self.normal.text(response.headers[name]) for name in _COMPARED if name in response.headers}
-        return Answer(response.status_code, headers, self._body(response, call))
+        shown = {name: value for name, value in response.headers.items() if name in _COMPARED}
+        return Answer(response.status_code, self.normal.value(shown, call.path), self._body(response, call))
 
     def follow(self, path: str, query: Mapping[str, str]) -> list[Any]:
         """A list page by page, a few pages far, then one page back."""
@@ -114,7 +114,7 @@ class Side:
         if "raw" in call.query and response.status_code == 200:
             return response.data.hex()
         if response.mimetype in ("application/json", "application/problem+json"):
-            return self.normal.value(response.json)
+            return self.normal.value(response.json, call.path)
         return response.data.hex()
 
 

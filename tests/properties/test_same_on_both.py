@@ -63,6 +63,7 @@ def two_brokers(sqlite_url: str, server_url: str, monkeypatch: pytest.MonkeyPatc
         broker.parts.database.dispose()
 
 
+@pytest.mark.timeout(900)  # a minute, unless it fails: then the search for a shorter example takes five
 def test_any_sequence_of_calls_is_the_same_on_both_databases(two_brokers: tuple[Broker, Broker]) -> None:
     """More, and other, examples than the usual ones: BROKER_TEST_EXAMPLES=500."""
     machine = cast(type[TwoBrokers], lambda: TwoBrokers(*two_brokers))

@@ -33,7 +33,7 @@ class PrivateServer(KillableServer):
         self._binary = binary
         self._options = options
         self._password = secrets.token_hex(16)
-        super().__init__(f"mysql+pymysql://{USER}:{self._password}@127.0.0.1:{self.port}/")
+        super().__init__(f"mysql+pymysql://{USER}:{self._password}@127.0.0.1:{self.port}/?ssl_disabled=true")
 
     @classmethod
     def start_new(

@@ -24,9 +24,12 @@ class CommitCutter:
         self._target = (str(target.host), int(target.port or 3306))
         self._listener = socket.create_server(("127.0.0.1", 0))
         host, port = self._listener.getsockname()
-        self.url = target.set(host=host, port=port).render_as_string(hide_password=False)
+        readable = target.set(host=host, port=port).update_query_dict({"ssl_disabled": "true"})
+        self.url = readable.render_as_string(hide_password=False)
         self._mutex, self._cuts, self._when = threading.Lock(), 0, "after"
         self.made = 0
+        self._flowing = threading.Event()
+        self._flowing.set()
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -34,6 +37,19 @@ class CommitCutter:
 
     def __exit__(self, *error: object) -> None:
         self._listener.close()
+        self.thaw()
+
+    def freeze(self) -> None:
+        """Pass nothing on, and break nothing off, as when the network is gone."""
+        self._flowing.clear()
+
+    def thaw(self) -> None:
+        """Pass on what waits."""
+        self._flowing.set()
+
+    def wait_for_flow(self) -> None:
+        """Return when something may pass."""
+        self._flowing.wait()
 
     def arm(self, when: When, cuts: int = 1) -> None:
         """Cut so many commits from now on."""
@@ -86,12 +102,14 @@ class _Line:
                     return
                 if when == "after":
                     self._cut.set()
+                self._cutter.wait_for_flow()
                 self._database.sendall(packet)
 
     def _to_client(self) -> None:
         """Whatever comes, until the answer that shall be lost."""
         with self._hanging_up():
             while (chunk := _received(self._database)) and not self._cut.is_set():
+                self._cutter.wait_for_flow()
                 self._client.sendall(chunk)
 
     @contextlib.contextmanager

@@ -1,0 +1,66 @@
+"""What is registered in a broker before generated calls reach it, and put back after they changed it."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+
+from tests.support.brokers import ADMIN
+
+KNOWN = {
+    "producerId": "known-producer",
+    "channelId": "known-channel",
+    "consumerId": "known-consumer",
+    "messageId": "known-message",
+}
+SCHEDULED = "known-scheduled"
+TOKEN = "known-token"
+PRODUCER, CHANNEL = f"/producer/{KNOWN['producerId']}", f"/channel/{KNOWN['channelId']}"
+CONSUMER = f"{CHANNEL}/consumer/{KNOWN['consumerId']}"
+CREDENTIALS = {
+    **ADMIN,
+    "X-Broker-Channel-Token": TOKEN,
+    "X-Broker-Producer-ID": KNOWN["producerId"],
+    "X-Broker-Producer-Token": TOKEN,
+    "X-Broker-Consumer-Token": TOKEN,
+}
+LATER = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+FIELDS: Mapping[str, Mapping[str, Any]] = {
+    PRODUCER: {"token": TOKEN},
+    CHANNEL: {"token": TOKEN, "deadChannel": None},
+    CONSUMER: {"token": TOKEN, "type": "pull", "deadChannel": None},
+}
+
+
+class World:
+    """A producer, a channel, a consumer, a message and a scheduled message whose ids and tokens are known."""
+
+    def __init__(self, url: str) -> None:
+        self._client = httpx.Client(base_url=url, headers=CREDENTIALS, timeout=20)
+        self._build()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._client.close()
+
+    def restore(self, method: str, path: str) -> None:
+        """Undo a call that succeeded: a change gets the known values again, what was deleted is made anew."""
+        if method == "PUT" and path in FIELDS:
+            self._put(path)
+        if method == "DELETE" and "known-" in path:
+            self._build()
+
+    def _build(self) -> None:
+        for path in FIELDS:
+            self._put(path)
+        self._publish({"X-Broker-Message-ID": KNOWN["messageId"]})
+        self._publish({"X-Broker-Message-ID": SCHEDULED, "X-Broker-Scheduled-For": LATER})
+
+    def _put(self, path: str) -> None:
+        answer = self._client.put(path, json=FIELDS[path])
+        assert answer.status_code == 200, answer.text
+
+    def _publish(self, headers: Mapping[str, str]) -> None:
+        answer = self._client.post(f"{CHANNEL}/broadcast", content=b"known", headers=headers)
+        assert answer.status_code in (201, 409), answer.text
