@@ -52,7 +52,7 @@ def serve(target: str, how: Serving, environment: Mapping[str, str], when_starte
         respawn_interval=0.2,
         workers_kill_timeout=STOP_SECONDS,
         factory=True,
-        log_level=LogLevels.warning,
+        log_level=LogLevels.error,
     )
     server.on_startup(when_started)
     try:

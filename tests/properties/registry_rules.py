@@ -49,6 +49,12 @@ class RegistryRules(RuleBasedStateMachine):
     def put_consumer(self, channel: int, name: str, fields: some.Json, when: str) -> None:
         self._put(path_of("channel", self.model.some_channel(channel), "consumer", name), fields, when)
 
+    @rule(which=some.indexes, fields=some.telling_fields, below=st.booleans())
+    def put_what_shows_in_jobs(self, which: int, fields: some.Json, below: bool) -> None:
+        """When they expire and where they go when they die, on a channel or on one of its consumers."""
+        channel, consumer = self.model.some_consumer(which)
+        self._put(path_of("channel", channel, *(("consumer", consumer) if below else ())), fields)
+
     @rule(channel=some.indexes, name=some.consumer_ids, fields=some.consumer_forms)
     def put_consumer_form(self, channel: int, name: str, fields: some.Json) -> None:
         self._put(path_of("channel", self.model.some_channel(channel), "consumer", name), fields, form=True)

@@ -93,6 +93,10 @@ def _with_mistake(fields: st.SearchStrategy[Json], mistakes: list[Json]) -> st.S
 producer_fields = _with_mistake(_some_of(_producer), _mistakes)
 channel_fields = _with_mistake(st.one_of(_some_of(_channel), _some_of(_channel), _retry_blocks), _mistakes)
 consumer_fields = _with_mistake(_together(_reachable, st.one_of(_some_of(_consumer), _retry_blocks)), _mistakes)
+telling_fields = st.one_of(
+    st.fixed_dictionaries({"expireAfter": _channel["expireAfter"]}),
+    st.fixed_dictionaries({"deadChannel": _channel["deadChannel"]}),
+)
 consumer_forms = _with_mistake(
     st.fixed_dictionaries(
         {"type": st.sampled_from(["", "push", "pull"]), "callbackUrl": _callbacks},
