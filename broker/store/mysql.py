@@ -12,6 +12,7 @@ SOCKET_SECONDS = 12  # longer than a statement may take: the server speaks first
 STATEMENT_SECONDS = 10
 LOCK_SECONDS = 3
 METADATA_LOCK_SECONDS = 5
+PATIENT_LOCK_SECONDS = 60
 POOL_WAIT_SECONDS = 5
 MOVED = "broker_clock_moved"
 
@@ -69,3 +70,13 @@ def session_statement(mariadb: bool) -> str:
         " sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"
         f" innodb_lock_wait_timeout = {LOCK_SECONDS}, lock_wait_timeout = {METADATA_LOCK_SECONDS}, {statement_limit}"
     )
+
+
+def be_patient(connection: Connection) -> None:
+    """Take a session out of the pool and let its statements run as long as they need: migrations rebuild tables."""
+    connection.detach()
+    session: Any = connection.connection.dbapi_connection
+    limit = "max_statement_time" if "mariadb" in session.get_server_info().lower() else "max_execution_time"
+    with session.cursor() as cursor:
+        cursor.execute(f"SET SESSION {limit} = 0, lock_wait_timeout = {PATIENT_LOCK_SECONDS}")
+    session._read_timeout = None

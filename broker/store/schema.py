@@ -16,6 +16,7 @@ from broker.domain.errors import Unavailable
 from broker.resources import resource
 from broker.store.engine import WRITES, Database
 from broker.store.faults import Fault, fault_of
+from broker.store.mysql import be_patient
 from broker.store.tables import metadata
 from broker.store.types import UtcDateTime
 
@@ -104,6 +105,8 @@ def _migrate(database: Database, run: Callable[[Config], None]) -> None:
     config = _config()
     try:
         with _only_one(database), database.engine.execution_options(**WRITES).connect() as connection:
+            if not database.is_sqlite:
+                be_patient(connection)
             config.attributes["connection"] = connection
             run(config)
     except DBAPIError as error:

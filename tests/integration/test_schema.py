@@ -11,6 +11,7 @@ from sqlalchemy import insert, inspect, select, text
 from broker.domain.clock import Clock
 from broker.store import schema
 from broker.store.engine import Connection, Database
+from broker.store.mysql import METADATA_LOCK_SECONDS, PATIENT_LOCK_SECONDS, be_patient
 from broker.store.tables import lock, metadata
 from broker.store.types import UtcDateTime
 from tests.support.brokers import make_broker
@@ -157,3 +158,15 @@ def test_the_seeds_sql_runs_as_it_is_written(database_url: str) -> None:
 
 def _counted(connection: Connection, checked: str) -> list[tuple[int, int]]:
     return sorted((int(key), int(count)) for key, count in connection.execute(text(SEED_COUNT), {"checked": checked}))
+
+
+def test_a_migration_may_take_longer_than_a_request_on_a_session_that_is_not_used_again(server_url: str) -> None:
+    database = make_broker(server_url).parts.database
+    with database.engine.connect() as connection:
+        be_patient(connection)
+        limits = connection.exec_driver_sql("SELECT @@lock_wait_timeout, CONNECTION_ID()").one()
+    with database.engine.connect() as connection:
+        after = connection.exec_driver_sql("SELECT @@lock_wait_timeout, CONNECTION_ID()").one()
+    database.dispose()
+    assert (limits[0], after[0]) == (PATIENT_LOCK_SECONDS, METADATA_LOCK_SECONDS)
+    assert limits[1] != after[1]
