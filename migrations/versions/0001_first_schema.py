@@ -31,6 +31,21 @@ TABLES = (
 
 def upgrade() -> None:
     """Make all tables."""
+    _make_registry()
+    _make_messages()
+    _make_jobs()
+    _make_claims()
+    _make_dead_letters()
+
+
+def downgrade() -> None:
+    """Remove all tables, those that refer to others first."""
+    for table in reversed(TABLES):
+        op.drop_table(table)
+
+
+def _make_registry() -> None:
+    """Producers, channels, consumers."""
     op.create_table(
         "producer",
         Column("id", Integer, primary_key=True),
@@ -87,6 +102,10 @@ def upgrade() -> None:
         Index("consumer_deleted", "deletedAt"),
         **REGISTRY,
     )
+
+
+def _make_messages() -> None:
+    """Messages and those that are scheduled."""
     op.create_table(
         "message",
         Column("id", xid(), primary_key=True),
@@ -114,6 +133,10 @@ def upgrade() -> None:
         Index("scheduled_message_by_time", "channelId", "deliverAt", "id"),
         **MYSQL,
     )
+
+
+def _make_jobs() -> None:
+    """Jobs, where they came from and what happened to them."""
     op.create_table(
         "job",
         Column("id", xid(), primary_key=True),
@@ -169,6 +192,10 @@ def upgrade() -> None:
         Column("detail", public_text(1000)),
         **MYSQL,
     )
+
+
+def _make_claims() -> None:
+    """Locks and leases."""
     op.create_table(
         "lock",
         Column("lockId", ascii_code(255), primary_key=True),
@@ -188,6 +215,10 @@ def upgrade() -> None:
         Index("lease_by_consumer", "consumerId"),
         **MYSQL,
     )
+
+
+def _make_dead_letters() -> None:
+    """The summary, its history, and bulk work."""
     op.create_table(
         "dlq_summary",
         Column(
@@ -239,9 +270,3 @@ def upgrade() -> None:
         Index("operation_by_state", "state", "id"),
         **MYSQL,
     )
-
-
-def downgrade() -> None:
-    """Remove all tables, those that refer to others first."""
-    for table in reversed(TABLES):
-        op.drop_table(table)

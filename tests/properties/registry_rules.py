@@ -66,7 +66,7 @@ class RegistryRules(RuleBasedStateMachine):
             self.pair.send(Call("GET", path_of(*places), own_tokens(*places) if own else ("admin",)))
 
     @rule(
-        producer=some.producer_ids,
+        producer=some.doomed_producer_ids,
         channel=some.channel_ids,
         which=st.booleans(),
         when=some.conditions,

@@ -10,6 +10,7 @@ Values = dict[str, st.SearchStrategy[Any]]
 LAST = datetime(9998, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
 
 producer_ids = st.sampled_from(["p", "p", "p", "P", "producer é"])
+doomed_producer_ids = st.sampled_from(["P", "P", "producer é", "p"])
 channel_ids = st.sampled_from(["c", "c", "c", "C", "ç", "100%_' OR 1=1"])
 consumer_ids = st.sampled_from(["k", "K", "ключ 🗝", "dead-letters"])
 message_ids = st.sampled_from(["m", "M", "m\u0301", "ḿ", "%", "✉" * 255])
