@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 
 from schemathesis import Case
 from schemathesis.core.parameters import ParameterLocation
+from schemathesis.generation.meta import TestPhase
 
-from tests.contract.world import KNOWN, LATER, SCHEDULED
+from tests.contract.world import KNOWN, LATER, SCHEDULED, TOKEN
 
 CONDITIONS = ("If-Match", "If-None-Match", "If-Unmodified-Since")
 CURSORS = ("next", "previous")
@@ -31,6 +32,8 @@ def shape(case: AnyCase) -> AnyCase:
         _drop(case.query, CURSORS, _luck(case, "cursors"))
     if isinstance(case.body, dict):
         _part(case, case.body)
+    if _is_linked(case) and case.method == "PUT" and isinstance(case.body, dict):
+        case.body["token"] = TOKEN
     return case
 
 
@@ -50,10 +53,15 @@ def _is_valid(case: AnyCase, location: ParameterLocation) -> bool:
 
 
 def _known_ids(case: AnyCase) -> dict[str, Any]:
-    if not _luck(case, "ids"):
+    if not _luck(case, "ids") or _is_linked(case):
         return dict(case.path_parameters)
     known = {**KNOWN, **({"messageId": SCHEDULED} if "scheduled" in case.operation.path else {})}
     return {name: known.get(name, value) for name, value in case.path_parameters.items()}
+
+
+def _is_linked(case: AnyCase) -> bool:
+    """Whether it is part of a sequence of linked calls, which brings its own ids."""
+    return case.meta is not None and case.meta.phase.name is TestPhase.STATEFUL
 
 
 def _reschedule(case: AnyCase) -> None:

@@ -17,11 +17,11 @@ OPEN = {"GET /livez", "GET /readyz", "GET /openapi.yaml", "GET /_status", "GET /
 EXAMPLES = int(os.environ.get("BROKER_TEST_EXAMPLES", "0"))
 GENERATION = {"deterministic": not EXAMPLES, "database": "none"}
 ACCEPTED = {"expected-statuses": ["2xx"]}
-REFUSED = {"expected-statuses": ["400", "401", "403", "404", "409", "412", "415"]}
+REFUSED = {"expected-statuses": ["400", "401", "403", "404", "409", "411", "412", "413", "415"]}
 AUTHENTICATED: dict[str, Any] = {
     "headers": CREDENTIALS,
     "continue-on-failure": True,
-    "generation": {"max-examples": EXAMPLES or 10, **GENERATION},
+    "generation": {"max-examples": EXAMPLES or 8, **GENERATION},
     "checks": {"positive_data_acceptance": ACCEPTED, "negative_data_rejection": REFUSED},
     "phases": {"stateful": {"generation": {"max-examples": 10}}},
 }

@@ -5,7 +5,7 @@ from typing import Any
 
 from schemathesis import Response
 from schemathesis.core.failures import AcceptedNegativeData, Failure
-from schemathesis.openapi.checks import RejectedPositiveData
+from schemathesis.openapi.checks import RejectedPositiveData, UseAfterFree
 
 from tests.contract.shaping import AnyCase
 from tests.contract.world import CHANNEL
@@ -47,6 +47,8 @@ def is_finding(failure: Failure, case: AnyCase, response: Response) -> bool:
         return not (body.get("code") in BY_STATE or _has_another_token(body, case) or _breaks_a_rule(body))
     if isinstance(failure, AcceptedNegativeData):
         return not body.get("rejected")  # a batch answers for each item on its own
+    if isinstance(failure, UseAfterFree):
+        return "/known-" not in case.formatted_path  # these tests put it back themselves, see world.py
     return True
 
 
