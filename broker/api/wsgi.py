@@ -8,7 +8,7 @@ from broker.api.app import create_app
 from broker.api.metrics import Metrics
 from broker.config import load
 from broker.logs import configure_logging
-from broker.runtime.worker import obey_supervisor
+from broker.runtime.worker import collect_less_often, obey_supervisor
 from broker.wiring import build_parts
 
 WsgiApplication = Callable[[dict[str, Any], Any], Iterable[bytes]]
@@ -20,7 +20,9 @@ def application() -> WsgiApplication:
     settings = load(None, os.environ, {})
     configure_logging(settings.log_level)
     metrics = Metrics()
-    return in_one_piece(create_app(build_parts(settings, metrics.count_retry), metrics))
+    app = create_app(build_parts(settings, metrics.count_retry), metrics)
+    collect_less_often()
+    return in_one_piece(app)
 
 
 def in_one_piece(app: WsgiApplication) -> WsgiApplication:
