@@ -36,8 +36,7 @@ class Publisher:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        at_once = 1 if parts.database.is_sqlite else 2
-        self._gather: Gather[Posting, Outcome] = Gather(self._store, at_once=at_once)
+        self._gather: Gather[Posting, Outcome] = Gather(self._store)
 
     def publish(self, channel: Channel, producer: Producer, publication: Publication) -> Published:
         """One message; raises what is in its way."""

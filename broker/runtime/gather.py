@@ -37,7 +37,7 @@ class Gather(Generic[T, R]):
     def __init__(
         self,
         handle: Callable[[Sequence[T]], Sequence[R]],
-        at_once: int = 2,
+        at_once: int = 1,
         most: int = 200,
         most_size: int = 4_000_000,
     ) -> None:
