@@ -17,7 +17,9 @@ DEFAULT_FILE = "broker.toml"
 DEFAULT_SOURCE = "default"
 _PREFIX = "BROKER_"
 _CREDENTIALS = ("TOKEN", "CHANNEL_TOKEN", "PRODUCER_TOKEN", "CONSUMER_TOKEN")
-_OTHER_VARIABLES = frozenset({CONFIG_VARIABLE, "BROKER_URL", *(_PREFIX + name for name in _CREDENTIALS)})
+_OTHER_VARIABLES = frozenset(
+    {CONFIG_VARIABLE, "BROKER_URL", "BROKER_SUPERVISOR_PID", *(_PREFIX + name for name in _CREDENTIALS)}
+)
 _OTHER_PREFIXES = ("BROKER_TEST_", "BROKER_MYSQL_")
 
 
@@ -75,11 +77,15 @@ class Settings:
     retry_jitter: float
     delivery_timeout: float
     connect_timeout: float
+    delivery_workers: int | None
     delivery_concurrency: int
     consumer_concurrency: int
     consumer_rate: float | None
     delivery_allowed_networks: tuple[Network, ...]
     delivery_denied_networks: tuple[Network, ...]
+    delivery_ca: str | None
+    reads_success: bool
+    consumer_token_header: str | None
     lease: float
     breaker_threshold: int
     breaker_open: float

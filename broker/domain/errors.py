@@ -91,6 +91,12 @@ class PreconditionFailed(BrokerError):
     code = "precondition-failed"
 
 
+class NotPull(BrokerError):
+    """A consumer whose jobs are pushed."""
+
+    code = "not-pull"
+
+
 class TooSoon(BrokerError):
     """Scheduled closer than schedule_min_ahead allows."""
 

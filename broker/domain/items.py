@@ -9,6 +9,8 @@ from typing import Any
 
 from broker.domain.errors import FieldProblem, Invalid
 from broker.domain.messages import DEFAULT_CONTENT_TYPE, Publication
+from broker.domain.overrides import parse_message_overrides
+from broker.domain.setting_types import JsonValue
 from broker.domain.times import parse_time
 
 
@@ -106,6 +108,10 @@ def _headers(name: str, value: object) -> Mapping[str, str]:
     return {key: str(text) for key, text in headers.items()}
 
 
+def _overrides(name: str, value: object) -> Mapping[str, JsonValue] | None:
+    return parse_message_overrides(value, name)
+
+
 PARSERS: Mapping[str, tuple[str, Callable[[str, Any], object]]] = {
     "contentType": ("content_type", _text),
     "messageId": ("message_id", _text),
@@ -115,5 +121,6 @@ PARSERS: Mapping[str, tuple[str, Callable[[str, Any], object]]] = {
     "headers": ("headers", _headers),
     "metadata": ("metadata", _object),
     "hopCount": ("hop_count", _integer),
+    "overrides": ("overrides", _overrides),
 }
 FIELDS = PARSERS.keys() | {"payload", "payloadEncoding"}

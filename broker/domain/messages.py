@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from broker.domain.errors import FieldProblem, Invalid
 from broker.domain.names import check_public_id
+from broker.domain.setting_types import JsonValue
 
 DEFAULT_CONTENT_TYPE = "application/octet-stream"
 LONGEST_CONTENT_TYPE = 255
@@ -38,6 +39,7 @@ class Publication(NamedTuple):
     headers: Mapping[str, str] | None = None
     metadata: Mapping[str, object] | None = None
     hop_count: int = 0
+    overrides: Mapping[str, JsonValue] | None = None
 
     def check(self, names: Mapping[str, str]) -> None:
         """Every rule at once; `names` says what the caller's face calls each field."""

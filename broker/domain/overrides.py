@@ -1,4 +1,4 @@
-"""What a channel or consumer sets for itself: read from JSON, stored by key, resolved over the broker's."""
+"""What a message, channel or consumer sets for itself: read from JSON, stored by key, resolved over the broker's."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +11,7 @@ from broker.domain.settings import BY_KEY, check_together, overridable
 _FIELDS = {setting.json_name: setting for setting in overridable()}
 _RETRY_FIELDS = {"attempts": BY_KEY["max_retries"], "cooldown": BY_KEY["retry_base"]}
 _RETRY_KEYS = ("retry_policy", "max_retries", "retry_base")
+_OF_MESSAGES = frozenset({"retry", *(name for name in _FIELDS if name.startswith("retry")), "maxRetries"})
 
 
 def parse_overrides(raw: Mapping[str, object], problems: list[FieldProblem]) -> dict[str, JsonValue]:
@@ -22,6 +23,17 @@ def parse_overrides(raw: Mapping[str, object], problems: list[FieldProblem]) -> 
         stored |= _parse_retry_block(raw["retry"], problems)
     problems.extend(check_together(stored, camel_case))
     return stored
+
+
+def parse_message_overrides(raw: object, field: str = "overrides") -> dict[str, JsonValue] | None:
+    """What a message sets for its own retries, by key; None for nothing. Raises Invalid that names what is wrong."""
+    if not isinstance(raw, Mapping):
+        raise Invalid.field(field, "must be an object of retry settings")
+    problems = [FieldProblem(name, "is not a retry setting") for name in raw if name not in _OF_MESSAGES]
+    stored = parse_overrides({name: value for name, value in raw.items() if name in _OF_MESSAGES}, problems)
+    if problems:
+        raise Invalid([FieldProblem(f"{field}.{one.field}", one.message) for one in problems])
+    return {key: value for key, value in stored.items() if value is not None} or None
 
 
 def check_overrides(stored: Mapping[str, JsonValue]) -> None:
@@ -37,7 +49,7 @@ def overrides_to_json(stored: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def resolve(key: str, default: Any, *layers: Mapping[str, JsonValue]) -> Any:
-    """The value that applies: of the first layer that sets it (consumer, then channel), else the default."""
+    """The value that applies: of the first layer that sets it (message, consumer, channel), else the default."""
     for layer in layers:
         if layer.get(key) is not None:
             return BY_KEY[key].parse_native(layer[key])

@@ -1,5 +1,6 @@
-"""Kinds of settings that are words: secrets, ids and the template of a dead channel's name."""
+"""Kinds of settings that are words: secrets, ids, header names, certificates, and a dead channel's template."""
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,10 @@ from broker.domain.names import LONGEST, check_public_id, check_token
 from broker.domain.refusal import shortened
 from broker.domain.setting_types import JsonValue, Kind
 
+LARGEST_CERTIFICATES = 50_000
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
+_BEGIN = "-----BEGIN CERTIFICATE-----"
+_CERTIFICATES = re.compile(rf"(?:{_BEGIN}[A-Za-z0-9+/=\r\n]+-----END CERTIFICATE-----[\r\n]*)+")
 PLACEHOLDERS = ("broker_id", "consumer_id")
 
 
@@ -74,6 +79,38 @@ class Template(Text):
                 raise ValueError(f"{{{name}}} is not a placeholder here: use {self.limits}")
         _obeying(check_public_id, text.format(broker_id="x", consumer_id="x"))
         return text
+
+
+@dataclass(frozen=True)
+class HeaderName(Text):
+    """The name of an HTTP header."""
+
+    @property
+    def limits(self) -> str:
+        return "a header name like X-Broker-Consumer-Token"
+
+    def checked(self, text: str) -> str:
+        if not _HEADER_NAME.fullmatch(text):
+            raise ValueError(f"{shortened(text)} is not {self.limits}")
+        return text
+
+
+@dataclass(frozen=True)
+class Certificates(Text):
+    """Certificates of authorities, in PEM, and nothing else: a private key has no place in what is shown."""
+
+    @property
+    def limits(self) -> str:
+        return f"certificates in PEM, of at most {LARGEST_CERTIFICATES} characters"
+
+    def checked(self, text: str) -> str:
+        if len(text) > LARGEST_CERTIFICATES or not _CERTIFICATES.fullmatch(text.strip()):
+            raise ValueError(f"must be {self.limits}")
+        return text.strip()
+
+    def masked(self, value: str) -> JsonValue:
+        """How many; the whole would fill a screen."""
+        return f"{value.count(_BEGIN)} in PEM"
 
 
 def _not_text() -> ValueError:

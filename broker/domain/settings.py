@@ -8,7 +8,7 @@ from broker.domain.durations import format_duration
 from broker.domain.errors import FieldProblem
 from broker.domain.setting import Setting
 from broker.domain.setting_addresses import DatabaseUrl, HostPort, Listen, Networks
-from broker.domain.setting_texts import PublicId, Template, Token
+from broker.domain.setting_texts import Certificates, HeaderName, PublicId, Template, Token
 from broker.domain.setting_times import Duration, Durations
 from broker.domain.setting_types import Choice, Flag, Integer, Kind, Number
 
@@ -60,11 +60,21 @@ SETTINGS: tuple[Setting, ...] = (
     _local("retry_jitter", 0.0, Number(0, 1), "random share that is added to a delay"),
     _local("delivery_timeout", 30.0, _TIMEOUT, "the longest that a whole delivery may take"),
     _local("connect_timeout", 5.0, _TIMEOUT, "the longest that connecting may take, within delivery_timeout"),
+    _broker("delivery_workers", None, Integer(1, 64), "delivering processes; none: by cores"),
     _broker("delivery_concurrency", 256, _PARALLEL, "deliveries at the same time in one process"),
     _local("consumer_concurrency", 64, _PARALLEL, "deliveries at the same time to one consumer"),
     _local("consumer_rate", None, Number(0.001, 1_000_000), "deliveries a second; none: no limit"),
     _broker("delivery_allowed_networks", (), Networks(), "networks that may be called though not public"),
     _broker("delivery_denied_networks", (), Networks(), "networks that are never called, public or not"),
+    _local("delivery_ca", None, Certificates(), "authorities that deliveries trust, in PEM; none: the system's"),
+    _local("reads_success", False, Flag(), "whether a body with success: false is an answered failure"),
+    Setting(
+        "consumer_token_header",
+        "X-Broker-Consumer-Token",
+        HeaderName(),
+        "carries a consumer's token; none: not sent",
+        optional=True,
+    ),
     _local("lease", 60.0, Duration(1, 12 * _HOUR), "how long claimed work belongs to its claimer"),
     _local("breaker_threshold", 5, Integer(0, 1_000), "failures in a row that open the breaker; 0: off"),
     _local("breaker_open", 60.0, Duration(1, _DAY), "how long the breaker stays open before a probe"),

@@ -1,5 +1,6 @@
 """The states of messages and jobs, as they are stored."""
 
+from datetime import datetime
 from enum import IntEnum, StrEnum
 
 
@@ -14,6 +15,26 @@ class JobStatus(IntEnum):
 
 
 UNFINISHED = (JobStatus.QUEUED, JobStatus.INFLIGHT)
+
+
+def state_of(status: JobStatus, next_attempt_at: datetime | None, retries_made: int, at: datetime) -> str:
+    """The status as people see it: a queued job may be scheduled, or wait out a retry delay."""
+    if status is not JobStatus.QUEUED:
+        return status.name.lower()
+    if next_attempt_at is None or next_attempt_at <= at:
+        return "queued"
+    return "retrying" if retries_made else "scheduled"
+
+
+class JobFilter(StrEnum):
+    """Which of a consumer's jobs a list shows; queued are all that wait, scheduled and retrying ones too."""
+
+    ALL = "all"
+    QUEUED = "queued"
+    INFLIGHT = "inflight"
+    DELIVERED = "delivered"
+    DEAD = "dead"
+    ARCHIVED = "archived"
 
 
 class MessageStatus(IntEnum):

@@ -5,6 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.unit.setting_values import certificate
+
 Json = dict[str, Any]
 Values = dict[str, st.SearchStrategy[Any]]
 LAST = datetime(9998, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
@@ -40,6 +42,8 @@ _channel: Values = {
     "connectTimeout": st.sampled_from([0.001, "5s", None]),
     "consumerConcurrency": st.sampled_from([1, 10_000, None]),
     "consumerRate": st.sampled_from([0.001, 1_000_000, "none", None]),
+    "deliveryCa": st.sampled_from([certificate(), "none", None]),
+    "readsSuccess": st.booleans() | st.none(),
     "lease": st.sampled_from([1, "12h", None]),
     "breakerThreshold": st.sampled_from([0, 1000, None]),
     "breakerOpen": st.sampled_from(["1s", "1d", None]),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from broker.domain.durations import parse_duration
 from broker.domain.setting import Setting
 from broker.domain.setting_addresses import DatabaseUrl, HostPort, Listen, Networks
-from broker.domain.setting_texts import PublicId, Template, Token
+from broker.domain.setting_texts import Certificates, HeaderName, PublicId, Template, Token
 from broker.domain.setting_times import Duration, Durations
 from broker.domain.setting_types import Choice, Flag, Integer, Kind, Number
 
@@ -16,6 +16,11 @@ _HOSTS = ("127.0.0.1", "0.0.0.0", "localhost", "broker.example", "::1", "fe80::1
 _NETWORKS = ("10.0.0.0/8", "192.0.2.7", "::/0", "fd00::/8", "127.0.0.0/8")
 _CHARACTERS = st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="/\\?#{}\ufffd")
 _USER_TEXT = st.text(_CHARACTERS, min_size=1, max_size=20)
+
+
+def certificate(body: str = "TUlJQ2VydA==") -> str:
+    """A certificate in PEM, by its looks."""
+    return f"-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----"
 
 
 @singledispatch
@@ -67,6 +72,16 @@ def _(kind: PublicId) -> st.SearchStrategy[str]:
 @values_of_kind.register
 def _(kind: Template) -> st.SearchStrategy[str]:
     return _USER_TEXT.map(lambda text: f"{{broker_id}}{text}{{consumer_id}}")
+
+
+@values_of_kind.register
+def _(kind: HeaderName) -> st.SearchStrategy[str]:
+    return st.text("!#$%&'*+.^_`|~09AZaz-", min_size=1, max_size=100)
+
+
+@values_of_kind.register
+def _(kind: Certificates) -> st.SearchStrategy[str]:
+    return st.lists(st.text("AZaz09+/=\r\n", min_size=1, max_size=20).map(certificate), min_size=1).map("\n".join)
 
 
 @values_of_kind.register

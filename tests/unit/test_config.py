@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import json
 import os
 from collections.abc import Mapping
 from ipaddress import IPv4Network
@@ -16,7 +17,7 @@ from broker.config import ConfigError, Problem, Settings, explain, load
 from broker.domain.setting import Setting
 from broker.domain.setting_addresses import HostPort
 from broker.domain.settings import SETTINGS, check_together
-from tests.unit.setting_values import values_of
+from tests.unit.setting_values import certificate, values_of
 
 SECRETS = {
     "admin_token": "hunter2-admin",
@@ -99,10 +100,11 @@ def _other_than_default(setting: Setting) -> tuple[str, Any]:
     texts = {
         "database_url": "sqlite:///x.db", "listen": "[::1]:9", "retry_policy": "never", "log_level": "error",
         "dlq_strategy": "manual", "dead_letter_mode": "move", "dlq_full_policy": "reject", "broker_id": "b",
-        "dead_channel": "d", "dead_channel_template": "d", **SECRETS,
+        "dead_channel": "d", "dead_channel_template": "d", "consumer_token_header": "Authorization",
+        "delivery_ca": certificate(), **SECRETS,
     }  # fmt: skip
     if setting.key in texts:
-        return f'"{texts[setting.key]}"', setting.parse_native(texts[setting.key])
+        return json.dumps(texts[setting.key]), setting.parse_native(texts[setting.key])
     lists = {
         "retry_schedule": '["7s"]',
         "delivery_allowed_networks": '["::/0"]',
@@ -111,7 +113,7 @@ def _other_than_default(setting: Setting) -> tuple[str, Any]:
     if setting.key in lists:
         return lists[setting.key], setting.parse_native([lists[setting.key][2:-2]])
     if isinstance(setting.default, bool):
-        return "false", False
+        return ("false", False) if setting.default else ("true", True)
     low = setting.kind.low  # type: ignore[attr-defined]
     changed = low + 1 if low == setting.default else low
     return str(changed), changed

@@ -28,7 +28,7 @@ def test_an_empty_item_is_an_empty_message() -> None:
     item = parse_item({})
     assert (item.payload, item.content_type, item.message_id) == (b"", "application/octet-stream", None)
     assert (item.priority, item.hop_count, item.headers, item.metadata) == (0, 0, None, None)
-    assert (item.scheduled_for, item.expires_at) == (None, None)
+    assert (item.scheduled_for, item.expires_at, item.overrides) == (None, None, None)
     assert parse_item(dict.fromkeys(FIELDS - {"payload", "payloadEncoding"})) == item
 
 
@@ -60,6 +60,16 @@ def test_any_other_json_travels_as_json(value: object) -> None:
     assert json.loads(item.payload) == value
     assert item.content_type == "application/json"
     assert parse_item({"payload": value, "contentType": "application/x+json"}).content_type == "application/x+json"
+
+
+def test_overrides_are_taken_by_key_and_refused_by_name() -> None:
+    assert parse_item({"overrides": {"maxRetries": 0, "retryBase": "1m"}}).overrides == {
+        "max_retries": 0,
+        "retry_base": 60,
+    }
+    assert parse_item({"overrides": {}}).overrides is None
+    assert fault({"overrides": {"lease": 1}, "priority": "x"}) == ["overrides.lease", "priority"]
+    assert fault({"overrides": []}) == ["overrides"]
 
 
 def test_unknown_fields_are_all_named() -> None:

@@ -14,8 +14,9 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from broker.domain.errors import BrokerError, Invalid
 from broker.domain.names import check_public_id
 from broker.domain.setting import Setting
+from broker.domain.setting_texts import LARGEST_CERTIFICATES, Certificates
 from broker.domain.setting_times import Duration, Durations
-from broker.domain.setting_types import Choice, Integer, Number
+from broker.domain.setting_types import Choice, Flag, Integer, Number
 from broker.domain.settings import overridable
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +42,7 @@ PROBLEM_CODES = {
     "not-deletable",
     "length-required",
     "precondition-failed",
+    "not-pull",
     "too-soon",
     "too-large",
     "unsupported-media-type",
@@ -205,7 +207,9 @@ def _limits(schema: dict[str, Any]) -> object:
     ranges = [
         (node["minimum"], node["maximum"]) for node in _inside(schema) if isinstance(node, dict) and "minimum" in node
     ]
-    return ranges[0] if ranges else set(schema["enum"]) - {None}
+    lengths = [node["maxLength"] for node in _inside(schema) if isinstance(node, dict) and "maxLength" in node]
+    found = [*ranges, *lengths]
+    return found[0] if found else set(schema.get("enum", ["boolean"])) - {None}
 
 
 def _expected_limits(kind: object) -> object:
@@ -213,6 +217,8 @@ def _expected_limits(kind: object) -> object:
         kind = kind.item
     if isinstance(kind, Duration | Integer | Number):
         return kind.low, kind.high
+    if isinstance(kind, Flag | Certificates):
+        return {"boolean"} if isinstance(kind, Flag) else LARGEST_CERTIFICATES
     assert isinstance(kind, Choice)
     return set(kind.choices)
 

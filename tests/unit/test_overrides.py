@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.domain.errors import FieldProblem
-from broker.domain.overrides import overrides_to_json, parse_overrides, resolve
+from broker.domain.errors import FieldProblem, Invalid
+from broker.domain.overrides import overrides_to_json, parse_message_overrides, parse_overrides, resolve
 from broker.domain.setting_types import JsonValue
 from broker.domain.settings import BY_KEY, check_together, overridable
 from tests.unit.setting_values import values_of
@@ -121,3 +121,49 @@ def test_any_json_is_stored_or_refused_field_by_field(raw: dict[str, object]) ->
     kept = {key: value for key, value in stored.items() if value is not None}
     assert parse_overrides(overrides_to_json(stored), again) == kept
     assert {problem.field for problem in again} <= {problem.field for problem in problems}
+
+
+OF_A_MESSAGE: list[tuple[dict[str, object], dict[str, JsonValue] | None]] = [
+    ({}, None),
+    ({"retryCap": None, "retry": None}, None),
+    ({"maxRetries": 0}, {"max_retries": 0}),
+    ({"retryPolicy": "linear", "retryCap": "1h"}, {"retry_policy": "linear", "retry_cap": 3600}),
+    ({"retryBase": "none", "retryJitter": 0.5}, {"retry_base": "none", "retry_jitter": 0.5}),
+    ({"retrySchedule": ["1s", 2], "maxRetries": None}, {"retry_schedule": [1.0, 2.0]}),
+    ({"retry": {"attempts": 2, "cooldown": "1m"}}, {"retry_policy": "fixed", "max_retries": 2, "retry_base": 60}),
+]
+
+
+@pytest.mark.parametrize(("raw", "stored"), OF_A_MESSAGE)
+def test_a_message_sets_its_own_retries_and_null_is_nothing(
+    raw: dict[str, object], stored: dict[str, JsonValue] | None
+) -> None:
+    assert parse_message_overrides(raw) == stored
+
+
+NOT_OF_A_MESSAGE: list[tuple[object, list[str]]] = [
+    ([], ["overrides"]),
+    ("maxRetries=3", ["overrides"]),
+    ({"lease": 5, "colour": 1}, ["overrides.lease", "overrides.colour"]),
+    ({"retryJitter": 2, "retry": {"delay": 1}}, ["overrides.retryJitter", "overrides.retry.delay"]),
+    ({"retryBase": "2m", "retryCap": "1m", "lease": 5}, ["overrides.lease", "overrides.retryBase"]),
+    ({"max_retries": 1}, ["overrides.max_retries"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("raw", "fields"), NOT_OF_A_MESSAGE)
+def test_a_message_sets_nothing_but_its_retries(raw: object, fields: list[str]) -> None:
+    with pytest.raises(Invalid) as refused:
+        parse_message_overrides(raw)
+    assert [problem.field for problem in refused.value.problems] == fields
+
+
+def test_every_retry_setting_and_no_other_can_be_set_by_a_message() -> None:
+    keys = [one.key for one in overridable() if "retr" in one.key]
+    assert len(keys) == 6
+    raw = {BY_KEY[key].json_name: BY_KEY[key].to_json(BY_KEY[key].default) for key in keys}
+    assert set(parse_message_overrides(raw) or ()) == set(keys)
+    for other in overridable():
+        if other.key not in keys:
+            with pytest.raises(Invalid, match=other.json_name):
+                parse_message_overrides({other.json_name: None})

