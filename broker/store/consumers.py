@@ -8,12 +8,13 @@ from sqlalchemy import Connection, func, insert, select, update
 from broker.domain.pages import Cursor, Page
 from broker.domain.registry import Channel, Consumer
 from broker.domain.states import ConsumerType, JobStatus
+from broker.store.claiming import SEVERAL_CONSUMERS
+from broker.store.moments import split
 from broker.store.paging import Order, fetch_page
 from broker.store.tables import channel, dlq_summary, job, lease
 from broker.store.tables import consumer as t
 from broker.store.types import AnyRow, now
 
-XID_LENGTH = 20
 _dead = channel.alias("dead")
 _QUERY = (
     select(
@@ -101,14 +102,18 @@ def unfinished(connection: Connection, key: int) -> int:
         job.c.consumerId == key, job.c.priority.in_(range(10)), job.c.earliestNextAttemptAt.is_not(None)
     )
     queued = queued.with_hint(job, "FORCE INDEX (job_due)", "mysql")
-    leases = connection.execute(select(lease.c.token, lease.c.jobIds).where(lease.c.consumerId == key)).all()
-    inflight = sum(_still_held(connection, row.token, row.jobIds) for row in leases)
+    leases = select(lease.c.token, lease.c.jobIds).where(lease.c.consumerId.in_((key, SEVERAL_CONSUMERS)))
+    inflight = sum(_still_held(connection, key, *row) for row in connection.execute(leases).all())
     return int(connection.execute(queued).scalar_one()) + inflight
 
 
-def _still_held(connection: Connection, token: str, listed: str) -> int:
-    ids = [listed[at : at + XID_LENGTH] for at in range(0, len(listed), XID_LENGTH)]
-    held = select(func.count()).where(job.c.id.in_(ids), job.c.leaseToken == token, job.c.status == JobStatus.INFLIGHT)
+def _still_held(connection: Connection, key: int, token: str, listed: str) -> int:
+    held = select(func.count()).where(
+        job.c.id.in_(split(listed)),
+        job.c.leaseToken == token,
+        job.c.status == JobStatus.INFLIGHT,
+        job.c.consumerId == key,
+    )
     return int(connection.execute(held).scalar_one())
 
 

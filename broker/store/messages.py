@@ -8,6 +8,7 @@ from datetime import datetime
 from sqlalchemy import Connection, delete, func, select
 
 from broker.domain.pages import Cursor, Page
+from broker.domain.registry import Overrides
 from broker.domain.states import JobStatus, MessageStatus
 from broker.store.paging import Order, fetch_page
 from broker.store.tables import consumer, job, producer
@@ -41,6 +42,7 @@ class StoredMessage:
     produced_by: str
     headers: Mapping[str, str]
     metadata: Mapping[str, object] | None
+    overrides: Overrides | None
     priority: int
     received_at: datetime
     deliver_at: datetime
@@ -160,6 +162,7 @@ def _stored(row: AnyRow) -> StoredMessage:
         produced_by=row.producedBy,
         headers=json.loads(row.headers) if row.headers else {},
         metadata=json.loads(row.metadata) if row.metadata else None,
+        overrides=json.loads(row.overrides) if row.overrides else None,
         priority=row.priority,
         received_at=row.receivedAt,
         deliver_at=row.deliverAt,

@@ -15,23 +15,24 @@ Columns = Sequence[ColumnElement[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """By which columns a list is ordered, and the one value of the column before them in the index, if any."""
+    """By which columns a list is ordered, and the one value of each column before them in the index, if any."""
 
     keys: Columns
     descending: bool = True
     within: tuple[ColumnElement[int], int] | None = None
+    also: tuple[tuple[ColumnElement[Any], int | None], ...] = ()
 
     def apply(self, query: AnySelect, falling: bool, sqlite: bool) -> AnySelect:
         """The query narrowed and ordered.
 
-        MySQL gets the one value as a range. Given an equality, MariaDB takes its rows from the end of the index up to
-        the page (access by ref), so that a page costs as much as all pages before it.
+        MySQL gets a single value as a range. Given an equality, MariaDB takes its rows from the end of the index up to
+        the page (access by ref), so that a page costs as much as all pages before it. NULL is left out of the order:
+        both servers know that it is one value, but sort when they are told to order by it.
         """
         columns = list(self.keys)
-        if self.within is not None:
-            column, value = self.within
-            query = query.where(column == value) if sqlite else query.where(column >= value, column <= value)
-            columns = columns if sqlite else [column, *columns]
+        for column, value in reversed([*([self.within] if self.within else []), *self.also]):
+            query = query.where(*_only(column, value, sqlite))
+            columns = columns if sqlite or value is None else [column, *columns]
         return query.order_by(*(column.desc() if falling else column.asc() for column in columns))
 
 
@@ -48,15 +49,22 @@ def fetch_page(
     The query must select the key columns first, in their order.
     """
     backwards = cursor is not None and cursor.backwards
-    falling = order.descending != backwards
-    if cursor is not None:
-        query = query.where(_beyond(order.keys, cursor.key, falling))
-    query = order.apply(query, falling, sqlite=connection.dialect.name == "sqlite")
-    rows = connection.execute(query.limit(limit + 1)).all()
+    rows = fetch_rows(connection, query, order, None if cursor is None else cursor.key, backwards, limit + 1)
     more, rows = len(rows) > limit, rows[:limit]
     if backwards:
         rows = rows[::-1]
     return _page(rows, len(order.keys), more, cursor, make)
+
+
+def fetch_rows(
+    connection: Connection, query: AnySelect, order: Order, beyond: Key | None, backwards: bool, limit: int
+) -> Sequence[AnyRow]:
+    """Up to `limit` rows after the key, or before it, nearest first."""
+    falling = order.descending != backwards
+    if beyond is not None:
+        query = query.where(_beyond(order.keys, beyond, falling))
+    query = order.apply(query, falling, sqlite=connection.dialect.name == "sqlite")
+    return connection.execute(query.limit(limit)).all()
 
 
 def _page(
@@ -81,3 +89,9 @@ def _beyond(keys: Columns, values: Key, falling: bool) -> ColumnElement[bool]:
         return strictly
     loosely = first <= value if falling else first >= value
     return and_(loosely, or_(strictly, _beyond(keys[1:], values[1:], falling)))
+
+
+def _only(column: ColumnElement[Any], value: int | None, sqlite: bool) -> tuple[ColumnElement[bool], ...]:
+    if value is None:
+        return (column.is_(None),)
+    return (column == value,) if sqlite else (column >= value, column <= value)

@@ -11,13 +11,13 @@ from sqlalchemy import Connection, and_, bindparam, func, or_, select
 from broker.domain.registry import Overrides
 from broker.domain.states import DeadReason, JobStatus
 from broker.store.bulk import BulkInsert
-from broker.store.tables import channel, consumer, job, job_event, message, scheduled_message
+from broker.store.tables import channel, consumer, job, job_event, job_expiry, message, scheduled_message
 from broker.store.types import AnyRow, now
 
 _insert_messages = BulkInsert(
     message,
     ("id", "channelId", "producerId", "messageId", "payload", "contentType", "headers", "metadata", "priority",
-     "receivedAt", "deliverAt", "expiresAt", "hopCount"),
+     "receivedAt", "deliverAt", "expiresAt", "hopCount", "overrides"),
 )  # fmt: skip
 _insert_scheduled = BulkInsert(scheduled_message, ("id", "channelId", "deliverAt"))
 _insert_jobs = BulkInsert(
@@ -25,6 +25,7 @@ _insert_jobs = BulkInsert(
     ("id", "messageId", "consumerId", "priority", "status", "statusChangedAt", "createdAt", "earliestNextAttemptAt",
      "deadAt", "expiresAt", "retryAttemptCount", "replayCount", "deadReason"),
 )  # fmt: skip
+_insert_expiries = BulkInsert(job_expiry, ("expiresAt", "jobId"))
 _insert_events = BulkInsert(job_event, ("jobId", "id", "happenedAt", "event", "actor", "detail"))
 
 _OPEN = (
@@ -97,6 +98,7 @@ class MessageRow(NamedTuple):
     expires_at: datetime | None
     hop_count: int
     scheduled: bool
+    overrides: Overrides | None
 
 
 class JobRow(NamedTuple):
@@ -114,6 +116,7 @@ def insert(connection: Connection, messages: Sequence[MessageRow], jobs: Sequenc
     _insert_messages(connection, [_message_values(m) for m in messages])
     _insert_scheduled(connection, [(m.id, m.channel_key, m.deliver_at) for m in messages if m.scheduled])
     _insert_jobs(connection, [_job_values(j) for j in jobs])
+    _insert_expiries(connection, [(j.expires_at, j.id) for j in jobs if j.expires_at and not j.dead_reason])
     _insert_events(connection, [_death_values(j) for j in jobs if j.dead_reason is not None])
 
 
@@ -137,8 +140,9 @@ def _clock(connection: Connection) -> datetime:
 def _message_values(m: MessageRow) -> tuple[Any, ...]:
     headers = None if m.headers is None else json.dumps(dict(m.headers), ensure_ascii=False)
     metadata = None if m.metadata is None else json.dumps(dict(m.metadata), ensure_ascii=False)
+    overrides = None if m.overrides is None else json.dumps(dict(m.overrides))
     return (m.id, m.channel_key, m.producer_key, m.message_id, m.payload, m.content_type, headers, metadata,
-            m.priority, m.received_at, m.deliver_at, m.expires_at, m.hop_count)  # fmt: skip
+            m.priority, m.received_at, m.deliver_at, m.expires_at, m.hop_count, overrides)  # fmt: skip
 
 
 def _job_values(j: JobRow) -> tuple[Any, ...]:

@@ -3,11 +3,10 @@
 Any instance may do it, again and again: each chunk is one transaction, and a crash leaves only work for the next sweep.
 """
 
-import json
-
-from sqlalchemy import Connection, Table, delete, select, text
+from sqlalchemy import Connection, delete, select
 
 from broker.store.engine import Database
+from broker.store.removing import remove
 from broker.store.tables import (
     channel,
     consumer,
@@ -21,8 +20,6 @@ from broker.store.tables import (
 )
 
 CHUNK = 1000
-IDS_PER_STATEMENT = 150
-_IDS = "JSON_TABLE(:ids, '$[*]' COLUMNS (id CHAR(20) CHARACTER SET ascii COLLATE ascii_bin PATH '$')) AS wanted"
 
 
 def sweep(database: Database) -> int:
@@ -42,7 +39,7 @@ def _sweep_consumer(connection: Connection) -> int:
         return 0
     jobs = connection.execute(select(job.c.id).where(job.c.consumerId == key).limit(CHUNK)).scalars().all()
     for table, column in ((job_event, "jobId"), (job_origin, "jobId"), (job, "id")):
-        _delete(connection, table, column, sorted(jobs))
+        remove(connection, table, column, sorted(jobs))
     if not jobs:
         for table in (lease, dlq_history):
             connection.execute(delete(table).where(table.c.consumerId == key))
@@ -58,18 +55,7 @@ def _sweep_channel(connection: Connection) -> int:
         return 0
     messages = connection.execute(select(message.c.id).where(message.c.channelId == key).limit(CHUNK)).scalars().all()
     for table in (scheduled_message, message):
-        _delete(connection, table, "id", sorted(messages))
+        remove(connection, table, "id", sorted(messages))
     if not messages:
         connection.execute(delete(channel).where(channel.c.id == key))
     return 1 + len(messages)
-
-
-def _delete(connection: Connection, table: Table, column: str, ids: list[str]) -> None:
-    """Delete by the primary key. MySQL joins from the ids: given a list it may scan, and wait for strangers' rows."""
-    for start in range(0, len(ids), IDS_PER_STATEMENT):
-        chunk = ids[start : start + IDS_PER_STATEMENT]
-        if connection.dialect.name == "sqlite":
-            connection.execute(delete(table).where(table.c[column].in_(chunk)))
-        else:
-            joined = f"DELETE {table.name} FROM {_IDS} STRAIGHT_JOIN {table.name} ON {table.name}.{column} = wanted.id"
-            connection.execute(text(joined), {"ids": json.dumps(chunk)})

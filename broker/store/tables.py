@@ -81,6 +81,7 @@ consumer = Table(
     Column("changedAt", UtcDateTime, nullable=False),
     Column("revision", Integer, nullable=False),
     Column("deletedAt", UtcDateTime),
+    Column("sealedToken", long_text()),
     UniqueConstraint("channelId", "consumerId", name="consumer_public"),
     Index("consumer_by_dead_channel", "deadChannelId"),
     Index("consumer_deleted", "deletedAt"),
@@ -103,6 +104,7 @@ message = Table(
     Column("deliverAt", UtcDateTime, nullable=False),
     Column("expiresAt", UtcDateTime),
     Column("hopCount", Integer, nullable=False),
+    Column("overrides", long_text()),
     UniqueConstraint("channelId", "messageId", name="message_public"),
     Index("message_by_time", "channelId", "deliverAt", "id"),
     **MYSQL,
@@ -161,7 +163,16 @@ job_origin = Table(
     Column("errorText", public_text(1000)),
     Column("failedAt", UtcDateTime, nullable=False),
     Column("retryCount", SmallInteger, nullable=False),
+    Column("sourceMessageId", public_text()),
     UniqueConstraint("consumerId", "sourceJobId", name="job_origin_source"),
+    **MYSQL,
+)
+
+job_expiry = Table(
+    "job_expiry",
+    metadata,
+    Column("expiresAt", UtcDateTime, primary_key=True),
+    Column("jobId", xid(), primary_key=True),
     **MYSQL,
 )
 
