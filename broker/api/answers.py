@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from typing import TypeVar
 from urllib.parse import quote, urlencode
 
 from flask import Response, request
@@ -9,6 +10,8 @@ from werkzeug.http import http_date
 
 from broker.domain.pages import Page, encode_cursor
 from broker.domain.registry import Channel, Consumer, Producer, etag
+
+T = TypeVar("T")
 
 
 def as_json(value: object, status: int = 200) -> Response:
@@ -24,15 +27,15 @@ def entry(shown: object, of: Producer | Channel | Consumer) -> Response:
     return response
 
 
-def page(found: Page[str], place: Callable[[str], str]) -> Response:
-    """Addresses and the addresses of the neighbouring pages."""
-    keep = {name: value for name in ("limit", "status") if (value := request.args.get(name)) is not None}
+def page(found: Page[T], show: Callable[[T], object]) -> Response:
+    """What was found, mostly as addresses, and the addresses of the neighbouring pages."""
+    keep = {name: value for name in ("limit", "status", "state") if (value := request.args.get(name)) is not None}
     pages = {
         name: _link({name: encode_cursor(key), **keep})
         for name, key in (("next", found.next), ("previous", found.previous))
         if key
     }
-    return as_json({"result": [place(row) for row in found.rows], "pages": pages})
+    return as_json({"result": [show(row) for row in found.rows], "pages": pages})
 
 
 def empty(status: int = 204, location: str | None = None) -> Response:

@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from broker.api import broadcast, health, messages, problems, registry, request_ids
+from broker.api import broadcast, health, jobs, messages, problems, pulling, registry, request_ids
 from broker.api.metrics import Metrics
 from broker.operations.parts import Parts
 from broker.operations.publishing import Publisher
@@ -19,6 +19,8 @@ def create_app(parts: Parts, metrics: Metrics) -> Flask:
         registry.blueprint(parts),
         broadcast.blueprint(parts, Publisher(parts)),
         messages.blueprint(parts),
+        pulling.blueprint(parts),
+        jobs.blueprint(parts),
         health.blueprint(parts),
     ):
         app.register_blueprint(views)

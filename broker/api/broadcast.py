@@ -11,6 +11,8 @@ from broker.domain.errors import BrokerError, Invalid, UnsupportedMediaType
 from broker.domain.items import parse_item
 from broker.domain.messages import DEFAULT_CONTENT_TYPE, Publication
 from broker.domain.names import check_public_id
+from broker.domain.overrides import parse_message_overrides
+from broker.domain.setting_types import JsonValue
 from broker.domain.times import parse_time
 from broker.operations.access import open_for_publishing
 from broker.operations.parts import Parts
@@ -61,6 +63,7 @@ def _publication(most: int) -> Publication:
         headers=_carried_headers(),
         metadata=_metadata(),
         hop_count=_number("X-Broker-Hop-Count"),
+        overrides=_overrides(),
     )
     publication.check(NAMES)
     return publication
@@ -90,7 +93,16 @@ def _carried_headers() -> dict[str, str] | None:
 
 
 def _metadata() -> dict[str, object] | None:
-    text = reading.header("X-Broker-Metadata")
+    return _json_object("X-Broker-Metadata")
+
+
+def _overrides() -> dict[str, JsonValue] | None:
+    found = _json_object("X-Broker-Overrides")
+    return None if found is None else parse_message_overrides(found, "X-Broker-Overrides")
+
+
+def _json_object(name: str) -> dict[str, object] | None:
+    text = reading.header(name)
     if text is None:
         return None
     try:
@@ -98,7 +110,7 @@ def _metadata() -> dict[str, object] | None:
     except Invalid:
         found = None
     if not isinstance(found, dict):
-        raise Invalid.field("X-Broker-Metadata", "must be a JSON object")
+        raise Invalid.field(name, "must be a JSON object")
     return found
 
 

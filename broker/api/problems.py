@@ -24,6 +24,7 @@ STATUS = {
     "not-deletable": (409, "It can no longer be deleted"),
     "length-required": (411, "The body's length is missing"),
     "precondition-failed": (412, "It was changed in the meantime"),
+    "not-pull": (412, "The consumer does not pull"),
     "too-soon": (412, "It is scheduled too soon"),
     "too-large": (413, "It is too large"),
     "unsupported-media-type": (415, "The media type is not supported"),

@@ -77,6 +77,19 @@ def fields(form_fields: Sequence[str]) -> dict[str, object]:
     return found
 
 
+def document(most: int) -> dict[str, Any]:
+    """A JSON object; an empty body is an empty one."""
+    data = body(most)
+    if not data:
+        return {}
+    if request.mimetype not in ("application/json", ""):
+        raise UnsupportedMediaType("Send application/json.")
+    found = parse_json(data)
+    if not isinstance(found, dict):
+        raise Invalid.field("body", "must be a JSON object")
+    return found
+
+
 def parse_json(data: bytes) -> Any:
     """Strict JSON: UTF-8, no NaN, no number too large to keep."""
     try:

@@ -13,6 +13,19 @@ def cpu_seconds(pid: int | None) -> float | None:
     return sum(_own_seconds(one) for one in _tree(pid))
 
 
+def peak_megabytes(pid: int) -> float:
+    """The most memory that one process of the tree ever held."""
+    return max(_peak(one) for one in _tree(pid))
+
+
+def _peak(pid: int) -> float:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")), 0.0)
+
+
 def _tree(pid: int) -> list[int]:
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():

@@ -39,6 +39,19 @@ class Registry(Protocol):
         """Remove it."""
 
 
+class Jobs(Protocol):
+    """Jobs of every consumer; the unique start of an id stands for it."""
+
+    def get(self, job_id: str) -> Json:
+        """A job with its history."""
+
+    def list_jobs(self, channel_id: str, consumer_id: str, state: str) -> Iterator[Json]:
+        """A consumer's jobs of a state, or all, newest first."""
+
+    def act(self, act: str, ids: Sequence[str], force: bool) -> Json:
+        """retry, fail, done or drop: what became of each, and how many."""
+
+
 class Backend(Protocol):
     """All that the commands need."""
 
@@ -50,6 +63,9 @@ class Backend(Protocol):
 
     @property
     def consumers(self) -> Registry: ...
+
+    @property
+    def jobs(self) -> Jobs: ...
 
     def publish(self, channel_id: str, publisher: Publisher, items: Sequence[Json]) -> list[Outcome]:
         """Messages in the batch form of the API, each with its own outcome."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from broker.cli.backend import Ids, Json, Publisher, bare_etag
+from broker.cli.local_jobs import LocalJobs
 from broker.domain.errors import BrokerError
 from broker.domain.items import parse_item
 from broker.domain.messages import Publication
@@ -25,6 +26,7 @@ class LocalBackend:
         self.producers = LocalProducers(parts)
         self.channels = LocalChannels(parts)
         self.consumers = LocalConsumers(parts)
+        self.jobs = LocalJobs(parts, self._admin)
 
     def publish(self, channel_id: str, publisher: Publisher, items: Sequence[Json]) -> list[Outcome]:
         channel = open_channel(self._parts, self._admin, channel_id)

@@ -13,10 +13,12 @@ from broker.cli.consumer import consumer
 from broker.cli.context import make_context
 from broker.cli.database import db
 from broker.cli.errors import Telling
+from broker.cli.job import job
 from broker.cli.message import message
 from broker.cli.producer import producer
 from broker.cli.publish import publish
 from broker.cli.serving import serve, up
+from broker.cli.work import work
 
 INTERRUPTED = 130
 
@@ -49,7 +51,7 @@ def cli(
     ctx.obj = make_context(ctx, config_file, database_url, url, token)
 
 
-for command in (bench, channel, config, consumer, db, message, producer, publish, serve, up):
+for command in (bench, channel, config, consumer, db, job, message, producer, publish, serve, up, work):
     cli.add_command(command)
 
 

@@ -1,18 +1,22 @@
 """`broker serve` and `broker up`."""
 
+import os
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
 import click
 
 from broker.cli.context import CliContext
 from broker.cli.errors import Refused
+from broker.cli.fitness import refuse_unfit, take
 from broker.cli.welcome import address, kept_token, welcome
 from broker.config import Settings
-from broker.operations.parts import Parts
+from broker.runtime.companion import Companion
 from broker.runtime.cores import http_threads, http_workers
 from broker.runtime.server import CannotListen, Serving
 from broker.runtime.server import serve as serve_http
 from broker.store import schema
-from broker.store.probe import skips_locked
-from broker.store.sweeping import sweep
 
 TARGET = "broker.api.wsgi:application"
 
@@ -28,9 +32,9 @@ def serve(context: CliContext, listen: str | None, http_workers: int | None) -> 
     broker db upgrade
     broker serve --listen 0.0.0.0:8080
     """
-    _take(context, listen=listen, http_workers=http_workers)
+    take(context, listen=listen, http_workers=http_workers)
     parts = context.parts()
-    _refuse_unfit(parts)
+    refuse_unfit(parts)
     _run(parts.settings, f"Broker {parts.settings.broker_id!r} serves at {address(parts.settings)}")
 
 
@@ -42,31 +46,23 @@ def up(context: CliContext, listen: str | None) -> None:
 
     Upgrades its own SQLite file; makes an admin token when none is set and keeps it beside the file.
     """
-    _take(context, listen=listen)
+    take(context, listen=listen)
     settings = context.load_settings()
     if settings.admin_token is None:
         context.options["admin_token"] = kept_token(settings)
     parts = context.parts()
     if parts.database.is_sqlite:
         schema.upgrade(parts.database)
-    _refuse_unfit(parts)
-    _run(parts.settings, welcome(parts.settings))
+    refuse_unfit(parts)
+    _run(parts.settings, welcome(parts.settings), _engine)
 
 
-def _take(context: CliContext, **options: object) -> None:
-    context.options.update({name: value for name, value in options.items() if value is not None})
+def _engine() -> Companion:
+    """`broker work`, which ends with this process."""
+    return Companion([sys.executable, "-m", "broker", "work", "--until-ends", str(os.getpid())])
 
 
-def _refuse_unfit(parts: Parts) -> None:
-    """An old schema, or a server that does not skip locked rows, is refused with the reason."""
-    schema.require_current(parts.database)
-    if not parts.database.is_sqlite and not (finding := skips_locked(parts.database)).good:
-        raise Refused(finding.advice)
-    sweep(parts.database)
-    parts.database.dispose()
-
-
-def _run(settings: Settings, greeting: str) -> None:
+def _run(settings: Settings, greeting: str, beside: Callable[[], AbstractContextManager[object]] = nullcontext) -> None:
     one_writer = settings.database_url.startswith("sqlite")
     how = Serving(
         settings.listen.host,
@@ -75,7 +71,7 @@ def _run(settings: Settings, greeting: str) -> None:
         http_threads(settings.http_threads),
     )
     try:
-        serve_http(TARGET, how, settings.to_environment(), lambda: click.echo(greeting))
+        serve_http(TARGET, how, settings.to_environment(), lambda: click.echo(greeting), beside)
     except CannotListen as error:
         raise Refused(str(error)) from error
     click.echo("Stopped.")

@@ -106,7 +106,16 @@ class _Put:
             **settings_column(change, held.overrides if held else {}),
             **dead_channel_column(connection, change, locked, self.channel_id),
             **self._secret_columns(connection, held, made),
+            **self._own_token(held, made),
         }
+
+    def _own_token(self, held: Consumer | None, made: Mapping[str, str]) -> dict[str, Any]:
+        """A push carries the consumer's own token, so that it is kept readable, sealed where a key is configured."""
+        token = self.change.get("token") or made.get("token")
+        if token is None or self._type(held) is not ConsumerType.PUSH:
+            return {}
+        wanted = self.parts.settings.consumer_token_header is not None
+        return {"sealedToken": self.parts.sealer.seal(str(token)) if wanted else None}
 
     def _type(self, held: Consumer | None) -> ConsumerType:
         return ConsumerType(str(self.change.get("type", held.type if held else ConsumerType.PUSH)))

@@ -10,6 +10,7 @@ from broker.domain.errors import Invalid
 from broker.domain.registry import Channel
 from broker.domain.states import ConsumerType
 from broker.domain.tokens import hash_token, make_token
+from broker.operations.parts import Parts
 from broker.store import channels, consumers
 from broker.store.engine import Connection
 
@@ -51,3 +52,27 @@ def _ensure_built_in_consumer(connection: Connection, dead: Channel) -> None:
             {"name": "Dead letters", "tokenHash": hash_token(make_token()), "type": ConsumerType.PULL.value,
              "settings": "{}", "paused": False, "builtIn": True},
         )  # fmt: skip
+
+
+def ensure_dead_channel(parts: Parts, channel_id: str, consumer_id: str) -> None:
+    """Give a consumer that moves its dead a channel for them: the broker's, or one made by the template."""
+    settings = parts.settings
+    name = settings.dead_channel or settings.dead_channel_template.format(
+        broker_id=settings.broker_id, consumer_id=consumer_id
+    )
+    parts.database.write("ensure dead channel", lambda c: _give_dead_channel(c, channel_id, consumer_id, name))
+
+
+def _give_dead_channel(connection: Connection, channel_id: str, consumer_id: str, name: str) -> None:
+    """A consumer that was deleted meanwhile needs none."""
+    if consumers.find(connection, channel_id, consumer_id) is None:
+        return
+    if channels.find(connection, name) is None:
+        values = {"name": name, "tokenHash": hash_token(make_token()), "settings": "{}", "paused": False}
+        channels.create(connection, name, values)
+    locked = channels.lock(connection, channel_id, name)
+    consumer = consumers.find(connection, channel_id, consumer_id)
+    if consumer is None:
+        return
+    key = _check_dead_channel(connection, consumer.dead_channel or name, locked, channel_id)
+    consumers.change(connection, consumer.key, {"deadChannelId": key})

@@ -46,6 +46,7 @@ def message_row(posting: Posting, moment: datetime) -> MessageRow:
         expires_at=wanted.expires_at,
         hop_count=wanted.hop_count,
         scheduled=wanted.scheduled_for is not None,
+        overrides=wanted.overrides,
     )
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from broker.domain.overrides import overrides_to_json
 from broker.domain.registry import Channel, Consumer, Producer
-from broker.domain.states import JobStatus, MessageStatus, ScheduleStatus
+from broker.domain.states import MessageStatus, ScheduleStatus, state_of
 from broker.domain.times import show_time
 from broker.operations.messages import MessageWithJobs
 from broker.operations.places import channel_place, consumer_place, producer_place
@@ -128,16 +128,12 @@ def message_status(message: StoredMessage) -> MessageStatus:
 
 
 def job_state(job: StoredJob, at: datetime) -> str:
-    """The state as people see it: a queued job may be scheduled or waiting out a retry."""
-    if job.status is not JobStatus.QUEUED:
-        return job.status.name.lower()
-    if job.next_attempt_at is None or job.next_attempt_at <= at:
-        return "queued"
-    return "retrying" if job.retry_attempt_count else "scheduled"
+    """The state as people see it."""
+    return state_of(job.status, job.next_attempt_at, job.retry_attempt_count, at)
 
 
 def _content(message: StoredMessage) -> Json:
-    payload, encoding = _payload(message.payload)
+    payload, encoding = show_payload(message.payload)
     return {
         "payload": payload,
         "payloadEncoding": encoding,
@@ -148,10 +144,12 @@ def _content(message: StoredMessage) -> Json:
         "hopCount": message.hop_count,
         "headers": dict(message.headers),
         "metadata": message.metadata,
+        "overrides": None if message.overrides is None else overrides_to_json(message.overrides),
     }
 
 
-def _payload(payload: bytes) -> tuple[str, str]:
+def show_payload(payload: bytes) -> tuple[str, str]:
+    """Text where it is text, else base64; and which of them it is."""
     try:
         return payload.decode(), "utf-8"
     except UnicodeDecodeError:

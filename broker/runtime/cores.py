@@ -18,3 +18,8 @@ def http_workers(wanted: int | None, one_writer: bool) -> int:
 def http_threads(wanted: int | None) -> int:
     """Threads of one serving process: most of them wait for a commit that they share."""
     return 32 if wanted is None else wanted
+
+
+def engine_workers(wanted: int | None, one_writer: bool) -> int:
+    """Processes that deliver: as many as cores, at most four; one where the database has one writer anyway."""
+    return http_workers(wanted, one_writer)

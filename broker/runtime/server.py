@@ -5,12 +5,15 @@ import shutil
 import socket
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
+
+from broker.runtime.worker import SUPERVISOR
 
 STOP_SECONDS = 30
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
@@ -30,14 +33,21 @@ class Serving:
     threads: int
 
 
-def serve(target: str, how: Serving, environment: Mapping[str, str], when_started: Callable[[], None]) -> None:
+def serve(
+    target: str,
+    how: Serving,
+    environment: Mapping[str, str],
+    when_started: Callable[[], None],
+    beside: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> None:
     """Serve until told to stop: SIGTERM and SIGINT let requests in progress finish.
 
     `target` names an application factory (`module:function`); each process calls it, with `environment` in place.
+    `beside` is entered while it serves, with the same environment.
     """
     _refuse_taken(how.host, how.port)
     folder = Path(tempfile.mkdtemp(prefix="broker-metrics-"))
-    os.environ.update({**environment, MULTIPROCESS: str(folder)})
+    os.environ.update({**environment, MULTIPROCESS: str(folder), SUPERVISOR: str(os.getpid())})
     server = Granian(
         target,
         address=how.host,
@@ -56,7 +66,8 @@ def serve(target: str, how: Serving, environment: Mapping[str, str], when_starte
     )
     server.on_startup(when_started)
     try:
-        server.serve()
+        with beside():
+            server.serve()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 
+SUPERVISOR = "BROKER_SUPERVISOR_PID"
 _PR_SET_PDEATHSIG = 1
 _YOUNG_OBJECTS = 20_000
 
@@ -18,15 +19,15 @@ def obey_supervisor() -> None:
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _stop_with_parent()
+    stop_with(int(os.environ[SUPERVISOR]))
 
 
-def _stop_with_parent() -> None:
-    """A worker whose supervisor was killed would keep the port; Linux tells it."""
+def stop_with(parent: int) -> None:
+    """A worker whose supervisor was killed would keep the port, or its jobs; Linux tells it."""
     if sys.platform != "linux":
         return
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() == 1:
+    if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -1,0 +1,51 @@
+"""`broker work`: the engine without the HTTP API."""
+
+import click
+
+from broker.cli.context import CliContext
+from broker.cli.fitness import refuse_unfit, take
+from broker.config import Settings
+from broker.delivery.engine import Engine
+from broker.delivery.outlets import Share
+from broker.domain.ids import XidFactory
+from broker.logs import configure_logging
+from broker.runtime.cores import engine_workers
+from broker.runtime.supervisor import Stop, Supervisor
+from broker.runtime.worker import collect_less_often, stop_with
+from broker.telemetry import engine_metrics
+from broker.wiring import build_parts
+
+
+@click.command()
+@click.option("--workers", type=click.IntRange(1, 64), help="Delivering processes; else by cores.")
+@click.option("--until-ends", "parent", type=int, hidden=True)
+@click.pass_obj
+def work(context: CliContext, workers: int | None, parent: int | None) -> None:
+    """Deliver jobs, retry them and let them die by the rules; serves no HTTP.
+
+    Any number of instances may work on one database. SIGTERM lets deliveries in flight finish and gives back the rest.
+
+    \b
+    broker db upgrade
+    broker work --workers 2
+    """
+    if parent is not None:
+        stop_with(parent)
+    take(context, delivery_workers=workers)
+    parts = context.parts()
+    refuse_unfit(parts)
+    settings = parts.settings
+    configure_logging(settings.log_level)
+    count = engine_workers(settings.delivery_workers, settings.database_url.startswith("sqlite"))
+    supervisor = Supervisor(count, lambda index, stop: _deliver(settings, Share(index, count), stop))
+    told = f"Broker {settings.broker_id!r} delivers with {count} process{'es' if count > 1 else ''}."
+    supervisor.run(Stop(), lambda: click.echo(told))
+    click.echo("Stopped.")
+
+
+def _deliver(settings: Settings, share: Share, stop: Stop) -> None:
+    parts = build_parts(settings)
+    owner = f"{settings.broker_id}-{XidFactory().new()}"
+    engine = Engine(parts, owner, share, engine_metrics())
+    collect_less_often()
+    engine.run(stop)

@@ -1,0 +1,1 @@
+"""The engine: claims jobs, sends them, and writes what came of them. No SQL, no Flask."""

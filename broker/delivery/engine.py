@@ -1,0 +1,153 @@
+"""The engine: one thread that claims, sends and writes down, so that no job changes hands on its way."""
+
+import logging
+import time
+from collections.abc import Callable
+
+from broker.delivery.claims import Claims
+from broker.delivery.desk import Desk
+from broker.delivery.directory import Directory
+from broker.delivery.flights import Flights
+from broker.delivery.keeper import Keeper
+from broker.delivery.outlets import Outlet, Share
+from broker.delivery.telemetry import Silence, Telemetry
+from broker.domain.errors import Unavailable
+from broker.operations.parts import Parts
+
+MOST_WAITING = 1000
+MOST_LEASES = 64
+LONGEST_NAP = 0.05
+PENDING_NAP = 0.005
+AWAY_SECONDS = 0.5
+DRAIN_SECONDS = 20.0
+WRITE_SECONDS = 5.0
+log = logging.getLogger(__name__)
+
+
+class Engine:
+    """Delivers until told to stop. `step` does a little of everything, and never waits for one target."""
+
+    def __init__(
+        self, parts: Parts, owner: str, share: Share | None = None, telemetry: Telemetry | None = None
+    ) -> None:
+        telemetry = telemetry or Silence()
+        self._parts, self._clock = parts, parts.clock
+        self._directory, self._claims = Directory(parts, share or Share()), Claims(parts, owner)
+        self._desk, self._keeper = Desk(parts, telemetry), Keeper(parts, telemetry)
+        self._flights = Flights(parts, self._desk, telemetry)
+        self._busy: dict[int, Outlet] = {}
+        self._waiting = 0
+        self._away_until = 0.0
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is in hand and the last look found nothing due."""
+        return not (self._flights.count or self._waiting or self._desk.unwritten) and self._claims.idle
+
+    def run(self, stopping: Callable[[], bool]) -> None:
+        """Work until told to stop, then drain."""
+        while not stopping():
+            self.step()
+        self.drain()
+
+    def step(self, nap: float = LONGEST_NAP) -> None:
+        """Claim, send, gather, write; sleep at most `nap` seconds when there is nothing to do."""
+        now = self._clock.seconds()
+        if now >= self._away_until:
+            self._safely(self._ask_database)
+        self._safely(self._launch)
+        landed = self._flights.land(self._patience(nap))
+        if not (landed or self._flights.count or self._desk.unwritten):
+            time.sleep(self._patience(nap))
+        now = self._clock.seconds()
+        if self._desk.write_due(now, nothing_else=not self._flights.count):
+            self._desk.write(now)
+
+    def look_now(self) -> None:
+        """Look at everything at the next step, however little time has passed."""
+        for part in (self._directory, self._claims, self._keeper):
+            part.look_now()
+
+    def drain(self) -> None:
+        """Give back what was not sent, let what is in the air land, within a limit, and give back the rest."""
+        self._safely(self._give_back_waiting)
+        ends = time.monotonic() + DRAIN_SECONDS
+        while self._flights.count and time.monotonic() < ends:
+            self._flights.land(LONGEST_NAP)
+            self._write_if_due()
+        ends = time.monotonic() + WRITE_SECONDS
+        while self._desk.unwritten and time.monotonic() < ends and not self._desk.write(self._clock.seconds()):
+            time.sleep(LONGEST_NAP)
+        self._safely(lambda: self._desk.give_back(self._flights.aloft()))
+        self._flights.close()
+
+    def _write_if_due(self) -> None:
+        if self._desk.write_due(self._clock.seconds(), nothing_else=not self._flights.count):
+            self._desk.write(self._clock.seconds())
+
+    def _safely(self, work: Callable[[], object]) -> None:
+        """A database that is away is waited for; an error that nobody expected is told, and ends nothing."""
+        try:
+            work()
+        except Unavailable:
+            self._away_until = self._clock.seconds() + AWAY_SECONDS
+        except Exception:
+            log.exception("the engine met an error that it did not expect; it goes on in a moment")
+            self._away_until = self._clock.seconds() + AWAY_SECONDS
+
+    def _ask_database(self) -> None:
+        now = self._clock.seconds()
+        self._directory.refresh(now)
+        self._keeper.look_after(now)
+        self._desk.renew(now)
+        self._desk.write_put_off()
+        self._claims.scan(now, self._directory.outlets)
+        self._claim(now)
+
+    def _claim(self, now: float) -> None:
+        outlets, room = self._directory.outlets, MOST_WAITING - self._waiting
+        if self._claims.idle or room <= 0 or self._desk.leases >= MOST_LEASES:
+            return
+        batch = self._claims.claim(now, outlets, room)
+        if batch is None:
+            return
+        self._desk.opened(batch, now)
+        for job in batch.jobs:
+            outlet = self._busy[job.consumer_key] = outlets[job.consumer_key]
+            outlet.waiting.append((batch.token, job))
+        self._waiting += len(batch.jobs)
+
+    def _launch(self) -> None:
+        """Each consumer in turn starts what its slots allow."""
+        now = self._clock.seconds()
+        room = self._parts.settings.delivery_concurrency - self._flights.count
+        for key, outlet in list(self._busy.items()):
+            if outlet.rests(now):
+                self._give_back(outlet)
+            slots = min(outlet.slots(now), room)
+            while slots > 0 and outlet.waiting and self._flights.launch(outlet, now):
+                self._waiting -= 1
+                slots, room = slots - 1, room - 1
+            if not outlet.waiting:
+                del self._busy[key]
+            elif room <= 0:
+                self._busy[key] = self._busy.pop(key)
+                return
+
+    def _give_back_waiting(self) -> None:
+        for outlet in self._busy.values():
+            self._give_back(outlet)
+        self._busy.clear()
+
+    def _give_back(self, outlet: Outlet) -> None:
+        """Its breaker opened, it was paused, or the process stops: what waits for it goes back, no attempt burnt."""
+        jobs = [(token, job.id) for token, job in outlet.waiting]
+        self._desk.give_back(jobs)
+        self._waiting -= len(jobs)
+        outlet.waiting.clear()
+
+    def _patience(self, nap: float) -> float:
+        """How long nothing needs to be done."""
+        if self._desk.unwritten or not self._claims.idle:
+            return min(nap, PENDING_NAP)
+        return max(0.0, min(nap, self._claims.next_scan - self._clock.seconds()))

@@ -1,0 +1,128 @@
+"""Deliveries in the air: started when their consumer has a slot, landed as reports."""
+
+import time
+from datetime import UTC, datetime
+
+from broker.delivery.addresses import AddressGuard
+from broker.delivery.desk import Desk
+from broker.delivery.outlets import Outlet
+from broker.delivery.sender import Reply, Sender, Sending
+from broker.delivery.telemetry import Telemetry
+from broker.domain.failures import OK, RESULT_HEADER, Answered, Failure, read_answer
+from broker.domain.work import ClaimedJob
+from broker.operations.finishing import Report
+from broker.operations.parts import Parts
+from broker.operations.reaping import EXPIRED
+from broker.store.claiming import read_payload
+
+LARGE_BYTES = 64_000_000
+REQUEST_IDS = 200
+_RESULT = RESULT_HEADER.encode()
+Flight = tuple[Outlet, str, ClaimedJob]
+
+
+class Flights:
+    """Sends jobs and reads their answers. Large payloads are fetched when they are sent, a bounded amount at once."""
+
+    def __init__(self, parts: Parts, desk: Desk, telemetry: Telemetry) -> None:
+        self._parts, self._desk, self._telemetry = parts, desk, telemetry
+        settings = parts.settings
+        guard = AddressGuard(settings.delivery_allowed_networks, settings.delivery_denied_networks)
+        self._sender = Sender(guard, settings.delivery_concurrency)
+        self._retries_here = settings.retry_processor_enabled
+        self._aloft: dict[str, str] = {}
+        self._request_ids: list[str] = []
+        self._large = 0
+
+    @property
+    def count(self) -> int:
+        """How many are in the air."""
+        return len(self._aloft)
+
+    def launch(self, outlet: Outlet, now: float) -> bool:
+        """Send the first that waits; False when it is large, and too much is on its way already."""
+        token, job = outlet.waiting[0]
+        if job.payload is None and self._large and self._large + job.size > LARGE_BYTES:
+            return False
+        if self._is_for_the_desk(token, job, now):
+            outlet.waiting.popleft()
+            return True
+        body = self._fetch(job) if job.payload is None else job.payload
+        outlet.waiting.popleft()
+        limits = outlet.limits
+        headers = outlet.request.headers(job, body, time.time(), self._request_id())
+        url = str(outlet.target.callback_url)
+        self._aloft[job.id] = token
+        outlet.started()
+        self._sender.start(
+            Sending(url, headers, body, limits.timeout, limits.connect_timeout, limits.ca), (outlet, token, job)
+        )
+        return True
+
+    def land(self, wait: float) -> int:
+        """Read what was answered, waiting a moment for it; gives how many."""
+        results = self._sender.progress(wait)
+        if results:
+            self._landed(results)  # type: ignore[arg-type]
+        return len(results)
+
+    def aloft(self) -> list[tuple[str, str]]:
+        """Token and id of each that is in the air."""
+        return [(token, job_id) for job_id, token in self._aloft.items()]
+
+    def close(self) -> None:
+        """Let go of what is in the air, and of every connection."""
+        self._aloft.clear()
+        self._sender.close()
+
+    def _request_id(self) -> str:
+        """A fresh id; made many at once, which is cheaper."""
+        if not self._request_ids:
+            self._request_ids = self._parts.ids.block(REQUEST_IDS)
+        return self._request_ids.pop()
+
+    def _is_for_the_desk(self, token: str, job: ClaimedJob, now: float) -> bool:
+        """Parked and expired jobs are not sent; a retry is not, where this broker makes none."""
+        if job.dead_reason is not None or job.expired:
+            answer = None if job.dead_reason is not None else EXPIRED
+            self._desk.take(Report(job.id, token, job.consumer_key, answer), now)
+            return True
+        if job.retries_made and not self._retries_here:
+            self._desk.put_off(token, job.id)
+            return True
+        return False
+
+    def _fetch(self, job: ClaimedJob) -> bytes:
+        found = self._parts.database.read("read payload", lambda c: read_payload(c, job.message_key))
+        self._large += job.size
+        return found or b""
+
+    def _landed(self, results: list[tuple[Flight, Reply | Failure, float]]) -> None:
+        now = self._parts.clock.seconds()
+        took: dict[str, list[float]] = {}
+        opened = 0
+        for (outlet, token, job), reply, seconds in results:
+            del self._aloft[job.id]
+            if job.payload is None:
+                self._large -= job.size
+            answer = _read(reply, outlet)
+            if isinstance(answer, Failure):
+                opened += outlet.failed(now)
+                took.setdefault("failed", []).append(seconds)
+            else:
+                outlet.answered(now)
+                took.setdefault("delivered", []).append(seconds)
+            self._desk.take(Report(job.id, token, job.consumer_key, answer), now)
+        for outcome, times in took.items():
+            self._telemetry.delivered(outcome, times)
+        if opened:
+            self._telemetry.opened(opened)
+
+
+def _read(reply: Reply | Failure, outlet: Outlet) -> Answered | Failure:
+    """What it means; the common case, an empty-handed 2xx, is seen at a glance."""
+    if isinstance(reply, Failure):
+        return reply
+    if 200 <= reply.status <= 299 and not outlet.limits.reads_success and _RESULT not in reply.headers.lower():
+        return OK
+    return read_answer(reply.status, reply.fields(), reply.body, datetime.now(UTC), outlet.limits.reads_success)

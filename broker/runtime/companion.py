@@ -1,0 +1,54 @@
+"""A command that runs beside the server: started with it, started again when it dies, stopped with it."""
+
+import logging
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from typing import Self
+
+STOP_SECONDS = 45.0
+PAUSE_SECONDS = 1.0
+log = logging.getLogger(__name__)
+
+
+class Companion:
+    """Use it as a context; the process inherits the environment as it is at the start."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = list(command)
+        self._stopping = threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._thread = threading.Thread(target=self._keep, name="companion", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stopping.set()
+        self._thread.join(STOP_SECONDS + PAUSE_SECONDS)
+
+    def _keep(self) -> None:
+        """This thread starts the process and outlives it, so that the system can tell it when all of us die."""
+        while not self._stopping.is_set():
+            self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)  # noqa: S603 - our own command
+            self._watch(self._process)
+
+    def _watch(self, process: "subprocess.Popen[bytes]") -> None:
+        while process.poll() is None and not self._stopping.wait(0.05):
+            pass
+        if self._stopping.is_set():
+            _stop(process)
+        else:
+            log.error("the engine ended with status %s; it is started again", process.returncode)
+            time.sleep(PAUSE_SECONDS)
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

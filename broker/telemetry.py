@@ -1,0 +1,55 @@
+"""The engine's measures for Prometheus; written to the folder that all processes of one instance share."""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+
+class EngineMetrics:
+    """Told in batches, so that a job costs next to nothing here."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        def counter(name: str, about: str, *labels: str) -> Counter:
+            return Counter(f"broker_{name}_total", about, labels, registry=registry)
+
+        self._seconds = Histogram(
+            "broker_delivery_seconds", "How long deliveries took", ["outcome"], buckets=BOUNDS, registry=registry
+        )
+        self._failures = counter("failures", "Failures by what became of the job", "result")
+        self._deaths = counter("jobs_died", "Jobs that died, by reason", "reason")
+        self._late = counter("late_answers", "Answers that came when the lease was lost")
+        self._given_back = counter("leases_lost_jobs", "Jobs that wait again because their lease was lost")
+        self._opened = counter("breaker_opened", "Breakers that opened")
+
+    def delivered(self, outcome: str, seconds: Sequence[float]) -> None:
+        child = self._seconds.labels(outcome)
+        counts = [0] * (len(BOUNDS) + 1)
+        for one in seconds:
+            counts[bisect_left(BOUNDS, one)] += 1
+        child._sum.inc(sum(seconds))
+        for bucket, count in zip(child._buckets, counts, strict=True):
+            if count:
+                bucket.inc(count)
+
+    def finished(self, results: Mapping[str, int], deaths: Mapping[str, int]) -> None:
+        for result, count in results.items():
+            self._failures.labels(result).inc(count)
+        for reason, count in deaths.items():
+            self._deaths.labels(reason).inc(count)
+
+    def late(self, count: int) -> None:
+        self._late.inc(count)
+
+    def given_back(self, count: int) -> None:
+        self._given_back.inc(count)
+
+    def opened(self, count: int) -> None:
+        self._opened.inc(count)
+
+
+def engine_metrics() -> EngineMetrics:
+    """Those of this process."""
+    return EngineMetrics(CollectorRegistry())
