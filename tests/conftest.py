@@ -1,3 +1,3 @@
 """Makes the fixtures known to every test."""
 
-pytest_plugins = ["tests.support.fixtures", "tests.support.brokers"]
+pytest_plugins = ["tests.support.fixtures", "tests.support.brokers", "tests.support.target", "tests.support.engines"]

@@ -19,6 +19,7 @@ BY_STATE = {
     "not-deletable",
     "precondition-failed",
     "too-soon",
+    "not-pull",
     "invalid-cursor",
 }
 # Rules across fields and calendars, told in the description of the field; (field, what its message says).
@@ -35,8 +36,14 @@ BY_RULE = (
     ("deadChannel", "does not exist"),
     ("deadChannel", "cannot be the channel itself"),
     ("retryBase", "is longer than"),
+    ("X-Broker-Overrides.retryBase", "is longer than"),
     ("connectTimeout", "is longer than"),
     ("", "cannot be given together with retry"),
+    ("", "is the start of several ids"),
+    ("", "is missing: give it here or beside the list"),
+    ("jobs", "names a job twice"),
+    ("NextState", "cannot become"),
+    ("NextState", "is not due"),
 )
 
 

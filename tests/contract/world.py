@@ -34,7 +34,7 @@ FIELDS: Mapping[str, Mapping[str, Any]] = {
 
 
 class World:
-    """A producer, a channel, a consumer, a message and a scheduled message whose ids and tokens are known."""
+    """A producer, a channel, a consumer, messages and their jobs, dead and alive, whose ids and tokens are known."""
 
     def __init__(self, url: str) -> None:
         self._client = httpx.Client(base_url=url, headers=CREDENTIALS, timeout=20)
@@ -50,12 +50,27 @@ class World:
             self._put(path)
         if method == "DELETE" and "known-" in path:
             self._build()
+        if path == "/admin/jobs/drop" or (method == "POST" and "/job/" in path):
+            KNOWN["jobId"] = self._job()
 
     def _build(self) -> None:
         for path in FIELDS:
             self._put(path)
         self._publish({"X-Broker-Message-ID": KNOWN["messageId"]})
         self._publish({"X-Broker-Message-ID": SCHEDULED, "X-Broker-Scheduled-For": LATER})
+        KNOWN["jobId"] = self._job()
+        self._act("fail", self._job())
+        self._act("done", self._job())
+
+    def _job(self) -> str:
+        """A new message's only job."""
+        answer = self._client.post(f"{CHANNEL}/broadcast", content=b"known")
+        assert answer.status_code == 201, answer.text
+        return str(self._client.get(answer.headers["Location"]).json()["jobs"][0]["id"])
+
+    def _act(self, name: str, job_id: str) -> None:
+        answer = self._client.post(f"/admin/jobs/{name}", json={"jobs": [job_id]})
+        assert answer.json()["done"] == 1, answer.text
 
     def _put(self, path: str) -> None:
         answer = self._client.put(path, json=FIELDS[path])

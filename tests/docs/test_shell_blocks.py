@@ -1,9 +1,12 @@
-"""The shell lines of README are executed as written, against a real broker; only the address is the test's own."""
+"""The shell lines of the documents are executed as written, on a real broker; only the address is the test's own."""
 
+import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -11,30 +14,70 @@ import httpx
 from tests.support.brokers import LiveBroker
 
 ROOT = Path(__file__).parents[2]
-WALK = "\n".join(re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL))
+ENVIRONMENT = """
+export BROKER_URL=http://127.0.0.1:8080
+export BROKER_TOKEN=$(cat var/admin-token)
+export PATH="$PWD/.venv/bin:$PATH"
+"""
+
+
+def shell_of(page: str) -> str:
+    """All shell lines of a document."""
+    return "\n".join(re.findall(r"^```sh\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL))
 
 
 def test_the_first_walk_of_the_readme_does_what_it_says(tmp_path: Path) -> None:
-    live = LiveBroker(f"sqlite:///{tmp_path}/var/broker.db", tmp_path / "up.log", "up", BROKER_ADMIN_TOKEN="none")
-    (tmp_path / ".venv").symlink_to(Path(sys.prefix))
-    script = WALK.replace("http://127.0.0.1:8080", live.url)
-    assert script.count(live.url) == 1 and "curl" in script
-    try:
-        done = subprocess.run(
-            ["bash", "-e", "-c", script],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            env=plain_environment(),
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "201 Created" in done.stdout
+    with running(tmp_path) as live:
+        printed = run(shell_of("README.md"), tmp_path, live)
+        assert "201 Created" in printed
         counts = httpx.get(f"{live.url}/channel/orders/messages-status", headers=channel_token()).json()["counts"]
         assert counts["DISPATCHED"]["Count"] == 2001
+
+
+def test_the_walk_through_the_jobs_does_what_it_says(tmp_path: Path) -> None:
+    with running(tmp_path) as live:
+        printed = run(ENVIRONMENT + shell_of("docs/jobs.md"), tmp_path, live)
+        for told in ("2 failed", "1 requeued", "1 done", "1 dropped"):
+            assert f"\n{told}, 0 skipped, 0 not found.\n" in printed
+        left = json.loads(printed[printed.rindex("\n[\n") :])
+        assert sorted(job["state"] for job in left) == ["delivered", "queued", "queued"]
+
+
+def test_the_walk_through_pulling_does_what_it_says(tmp_path: Path) -> None:
+    with running(tmp_path) as live:
+        printed = run(ENVIRONMENT + shell_of("docs/pulling.md"), tmp_path, live)
+        told = re.findall(r'"result": "(\w+)"', printed)
+        assert told == ["extended", "delivered", "retrying", "dead", "late"]
+        left = json.loads(printed[printed.rindex("[\n") :])
+        assert sorted(job["state"] for job in left) == ["dead", "delivered", "delivered", "retrying"]
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[LiveBroker]:
+    """A broker as `make run` starts it."""
+    live = LiveBroker(f"sqlite:///{folder}/var/broker.db", folder / "up.log", "up", BROKER_ADMIN_TOKEN="none")
+    (folder / ".venv").symlink_to(Path(sys.prefix))
+    try:
+        yield live
     finally:
         assert live.stop() == 0
+
+
+def run(shell: str, folder: Path, live: LiveBroker) -> str:
+    """What the lines print; each must succeed."""
+    script = shell.replace("http://127.0.0.1:8080", live.url)
+    assert script.count(live.url) == 1
+    done = subprocess.run(
+        ["bash", "-e", "-c", script],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=plain_environment(),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def test_every_file_that_the_documents_point_at_exists() -> None:

@@ -1,11 +1,15 @@
-"""What the tests of the command line share: every way to a broker, set up once."""
+"""What tests share: every way to a broker for the command line, set up once, and push consumers."""
 
 from collections.abc import Iterator
 from itertools import count
 
 import pytest
 
+from tests.support.brokers import Broker
 from tests.support.cli import Commands, every_way
+from tests.support.engines import Hand
+from tests.support.pushing import Pushing
+from tests.support.target import Target
 
 DIFFERENT_WAYS = ("sqlite", "server by url")
 EVERY_WAY = ("sqlite", "sqlite by url", "server", "server by url")
@@ -34,3 +38,9 @@ def each_commands(ways: dict[str, Commands], request: pytest.FixtureRequest) -> 
 def name() -> str:
     """An id that no other test uses."""
     return f"name-{next(_numbers)}"
+
+
+@pytest.fixture
+def pushing(broker: Broker, hand: Hand, target: Target) -> Pushing:
+    """Push consumers on each database in turn."""
+    return Pushing(broker, hand, target)

@@ -6,6 +6,7 @@ from tests.support.brokers import ADMIN, Broker
 from tests.support.calls import code_of, faults, get, parsed, put, send
 from tests.support.rows import rows, value
 from tests.support.walk import register
+from tests.unit.setting_values import certificate
 
 HOOK = "https://example.com/hook"
 CONSUMER = "/channel/c/consumer/k"
@@ -23,6 +24,8 @@ SETTINGS: list[tuple[str, object, object]] = [
     *[("connectTimeout", given, shown) for given, shown in (("1ms", 0.001), (3600, 3600))],
     *[("consumerConcurrency", one, one) for one in (1, 10_000)],
     *[("consumerRate", given, shown) for given, shown in ((0.001, 0.001), (1_000_000, 1_000_000), ("none", "none"))],
+    *[("deliveryCa", given, shown) for given, shown in ((certificate() + "\n", certificate()), ("none", "none"))],
+    *[("readsSuccess", one, one) for one in (True, False)],
     *[("lease", given, shown) for given, shown in ((1, 1), ("12h", 43_200))],
     *[("breakerThreshold", one, one) for one in (0, 5, 1000)],
     *[("breakerOpen", given, shown) for given, shown in ((1, 1), ("1d", 86_400))],
@@ -43,6 +46,8 @@ REFUSED: dict[str, list[object]] = {
     "connectTimeout": [0, 3601],
     "consumerConcurrency": [0, 10_001],
     "consumerRate": [0, 1_000_001],
+    "deliveryCa": ["", "x", "-----BEGIN PRIVATE KEY-----", certificate() + "\nx", certificate("A" * 50_000), 1],
+    "readsSuccess": ["true", 1, "none"],
     "lease": [0.9, "13h", "none"],
     "breakerThreshold": [-1, 1001],
     "breakerOpen": [0, "25h"],

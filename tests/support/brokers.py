@@ -45,7 +45,12 @@ class Broker:
 def make_broker(database_url: str, upgrade: bool = True, **options: object) -> Broker:
     """A broker with the admin token set, unless the options say otherwise."""
     clock, metrics = Clock(), Metrics()
-    given = {"database_url": database_url, "admin_token": ADMIN_TOKEN, **options}
+    given = {
+        "database_url": database_url,
+        "admin_token": ADMIN_TOKEN,
+        "delivery_allowed_networks": "127.0.0.0/8",
+        **options,
+    }
     settings = load(None, {"BROKER_CONFIG": "none"}, given)
     parts = build_parts(settings, metrics.count_retry, clock)
     if upgrade:
@@ -71,7 +76,7 @@ class LiveBroker:
         place = ["--database-url", database_url, command, "--listen", f"127.0.0.1:{self.port}"]
         self.arguments = [sys.executable, "-m", "broker", *place]
         own = {"BROKER_CONFIG": "none", "BROKER_ADMIN_TOKEN": ADMIN_TOKEN, **environment}
-        self.environment = {**_clean_environment(), **own}
+        self.environment = {**clean_environment(), **own}
         self.start()
 
     def start(self) -> None:
@@ -132,5 +137,5 @@ def wait_until(
         time.sleep(0.02)
 
 
-def _clean_environment() -> dict[str, str]:
+def clean_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("BROKER_")}

@@ -1,0 +1,109 @@
+"""Engines for tests: one driven by hand inside the test's process, and real ones in processes of their own."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from broker.delivery.engine import Engine
+from tests.support.brokers import START_SECONDS, Broker, clean_environment, wait_until
+
+LOOPBACK = "127.0.0.0/8"
+LONGEST_SECONDS = 30.0
+
+
+class Hand:
+    """Turns the engine's crank: `deliver` does all that is due at the broker's present time, and then stops."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.engine = Engine(broker.parts, "test-engine")
+
+    def deliver(self) -> None:
+        """Everything that is due, and what becomes due by it, until a fresh look finds nothing."""
+        ends = time.monotonic() + LONGEST_SECONDS
+        quiet = 0
+        while quiet < 2:
+            if time.monotonic() > ends:
+                raise AssertionError("the engine does not come to rest")
+            if self.engine.idle:
+                self.engine.look_now()
+            self.engine.step(0.002)
+            quiet = quiet + 1 if self.engine.idle else 0
+
+    def close(self) -> None:
+        self.engine.drain()
+
+
+@pytest.fixture
+def hand(broker: Broker) -> Iterator[Hand]:
+    """The engine of the `broker` fixture."""
+    made = Hand(broker)
+    yield made
+    made.close()
+
+
+class LiveEngine:
+    """`broker work` as its users start it."""
+
+    def __init__(self, database_url: str, log: Path, workers: int = 1, **environment: str) -> None:
+        self.log = log
+        self.arguments = [
+            sys.executable,
+            "-m",
+            "broker",
+            "--database-url",
+            database_url,
+            "work",
+            "--workers",
+            str(workers),
+        ]
+        own = {"BROKER_CONFIG": "none", "BROKER_DELIVERY_ALLOWED_NETWORKS": LOOPBACK, **environment}
+        self.environment = {**clean_environment(), **own}
+        self.start()
+
+    def start(self) -> None:
+        """Start it and wait until it works."""
+        before = self._told()
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.arguments, env=self.environment, stdout=log, stderr=log, start_new_session=True
+            )
+        wait_until(
+            lambda: self._told() > before, START_SECONDS, lambda: f"it did not start: {self.log.read_text()[-3000:]}"
+        )
+
+    def stop(self) -> int:
+        """Ask it to stop and wait; gives its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(60)
+
+    def kill(self) -> None:
+        """End the whole process tree at once, as a power cut would."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(START_SECONDS)
+
+    def _told(self) -> int:
+        return self.log.read_text().count(" delivers with ") if self.log.exists() else 0
+
+
+StartEngine = Callable[..., LiveEngine]
+
+
+@pytest.fixture
+def start_engine(tmp_path: Path) -> Iterator[StartEngine]:
+    """Starts real engines on a database whose schema is up to date; ends them with the test."""
+    started: list[LiveEngine] = []
+
+    def start(database_url: str, workers: int = 1, **environment: str) -> LiveEngine:
+        started.append(LiveEngine(database_url, tmp_path / f"engine-{len(started)}.log", workers, **environment))
+        return started[-1]
+
+    yield start
+    for live in started:
+        if live.process.poll() is None:
+            live.kill()
