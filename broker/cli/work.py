@@ -12,7 +12,6 @@ from broker.logs import configure_logging
 from broker.runtime.cores import engine_workers
 from broker.runtime.supervisor import Stop, Supervisor
 from broker.runtime.worker import collect_less_often, stop_with
-from broker.telemetry import engine_metrics
 from broker.wiring import build_parts
 
 
@@ -44,6 +43,8 @@ def work(context: CliContext, workers: int | None, parent: int | None) -> None:
 
 
 def _deliver(settings: Settings, share: Share, stop: Stop) -> None:
+    from broker.telemetry import engine_metrics  # noqa: PLC0415 - it looks for its folder when loaded
+
     parts = build_parts(settings)
     owner = f"{settings.broker_id}-{XidFactory().new()}"
     engine = Engine(parts, owner, share, engine_metrics())

@@ -123,6 +123,9 @@ def text(name: str, value: object) -> str:
 
 
 def _whole(value: object, low: int, high: int, unit: str = "") -> int:
+    """JSON knows one kind of number: 2.0 is whole."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise ValueError(f"must be a whole number {'of ' if unit else ''}{unit}from {low} to {high}")
     return value

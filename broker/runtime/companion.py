@@ -18,7 +18,6 @@ class Companion:
     def __init__(self, command: Sequence[str]) -> None:
         self._command = list(command)
         self._stopping = threading.Event()
-        self._process: subprocess.Popen[bytes] | None = None
         self._thread = threading.Thread(target=self._keep, name="companion", daemon=True)
 
     def __enter__(self) -> Self:
@@ -32,8 +31,11 @@ class Companion:
     def _keep(self) -> None:
         """This thread starts the process and outlives it, so that the system can tell it when all of us die."""
         while not self._stopping.is_set():
-            self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)  # noqa: S603 - our own command
-            self._watch(self._process)
+            self._watch(self._start())
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        """In a group of its own: Ctrl-C at the terminal is for us, and we stop it."""
+        return subprocess.Popen(self._command, stdout=subprocess.DEVNULL, process_group=0)  # noqa: S603 - our own
 
     def _watch(self, process: "subprocess.Popen[bytes]") -> None:
         while process.poll() is None and not self._stopping.wait(0.05):

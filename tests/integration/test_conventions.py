@@ -35,6 +35,7 @@ PROBLEMS: dict[str, tuple[int, Provoke]] = {
     "duplicate-message": (409, lambda c: send(c, {MESSAGE_ID: "m"})),
     "unfinished-jobs": (409, lambda c: c.delete(CONSUMER, headers=ADMIN)),
     "in-use": (409, lambda c: c.delete("/channel/channel", headers=ADMIN)),
+    "not-pull": (412, lambda c: c.post(f"{pushed(c)}/lease", json={}, headers=ADMIN)),
     "not-deletable": (409, lambda c: c.delete(DEAD, headers=ADMIN)),
     "length-required": (411, lambda c: c.put("/channel/c", headers={**ADMIN, "Transfer-Encoding": "chunked"})),
     "precondition-failed": (412, lambda c: c.put("/channel/channel", headers={**ADMIN, "If-Match": '"x"'})),
@@ -43,6 +44,13 @@ PROBLEMS: dict[str, tuple[int, Provoke]] = {
     "unsupported-media-type": (415, lambda c: c.put("/channel/c", data=b"x", headers=ADMIN)),
 }
 MEMBERS = {"errors": "invalid-request", "location": "duplicate-message", "unfinishedJobs": "unfinished-jobs"}
+
+
+def pushed(client: FlaskClient) -> str:
+    """A consumer that does not pull."""
+    register(client, channel="pushing", consumers=())
+    put(client, "/channel/pushing/consumer/pushed", callbackUrl="https://example.com/")
+    return "/channel/pushing/consumer/pushed"
 
 
 def check_problem(answer: TestResponse, status: int, code: str) -> None:
