@@ -17,6 +17,7 @@ from broker.domain.preconditions import Preconditions
 from broker.operations.access import Credentials
 
 REGISTRY_BODY_BYTES = 100_000
+SWALLOWED_BYTES, CHUNK_BYTES = 10_000_000, 65_536
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 _FORWARDED = ("X-Forwarded-For", "Forwarded", "X-Real-IP")
 
@@ -54,11 +55,20 @@ def body(most: int, keep: bool = False) -> bytes:
         )
     length = request.content_length or 0
     if length > most:
+        _read_away(length)
         raise TooLarge(f"The body is larger than {most} bytes, the most that is accepted here.")
     data = request.get_data(cache=keep)
     if len(data) < length:
         raise Invalid.field("body", "ended before the length that was announced; nothing was stored")
     return data
+
+
+def _read_away(size: int) -> None:
+    """A client that is still sending when the connection closes would not see the refusal; one that asks first does."""
+    if size > SWALLOWED_BYTES or "Expect" in request.headers:
+        return
+    while size > 0 and (data := request.stream.read(min(size, CHUNK_BYTES))):
+        size -= len(data)
 
 
 def fields(form_fields: Sequence[str]) -> dict[str, object]:

@@ -170,13 +170,14 @@ def test_what_travels_over_a_real_connection_is_stored_whole_or_not_at_all(wire:
         ("none", "X-Nothing: 1", b"", 201, b""),
         ("full", f"Content-Length: {LIMIT}", full, 201, full),
         ("over", f"Content-Length: {LIMIT + 1}", over, 413, None),
-        ("unsent", f"Content-Length: {LIMIT + 1}", b"", 413, None),
+        ("asked", f"Content-Length: {LIMIT + 1}\r\nExpect: 100-continue", b"", 413, None),
         ("huge", "Content-Length: 999999999999", b"", 413, None),
         ("chunks", chunked, chunks(b"hello", b"world"), 411, None),
         ("no-chunks", chunked, chunks(), 411, None),
         ("broken-off", chunked, chunks(full).removesuffix(b"0\r\n\r\n"), 411, None),
     ):
         assert (wire.post(name, head, body), wire.stored(name)) == (status, stored), name
+    assert (wire.post("unsent", f"Content-Length: {LIMIT + 1}", b"", ends=True), wire.stored("unsent")) == (413, None)
     assert (wire.post("cut", f"Content-Length: {LIMIT}", b"hello", ends=True), wire.stored("cut")) == (400, None)
 
 

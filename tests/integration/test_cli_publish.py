@@ -216,7 +216,7 @@ def test_batches_become_smaller_when_the_server_reads_less(start_broker: StartBr
     result = commands.run(
         "publish", "small", "--producer", "small-p", "--lines", input=b"\n".join([*lines, b"x" * 1001])
     )
-    assert result.stdout == "600 created, 0 duplicates, 1 rejected (lines 601)\n"
+    assert result.stdout == "600 created, 0 duplicates, 1 rejected (lines 601)\n", result.stderr
     assert "line 601: The payload has 1001 bytes" in result.stderr
     assert sorted(commands.payloads("small")) == sorted(lines)
 
