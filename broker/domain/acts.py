@@ -41,8 +41,10 @@ class ActRequest:
     force: bool = False
 
 
-def why_not(act: Act, status: JobStatus, leased: bool, force: bool) -> str | None:
-    """Why an act passes over a job in this status; None when it does not."""
+def why_not(act: Act, status: JobStatus, leased: bool, force: bool, has_failed: bool = False) -> str | None:
+    """Why an act passes over a job in this status; None when it does not. One that waits after a failure need not."""
+    if act is RETRY and status is JobStatus.QUEUED and has_failed:
+        return None
     if act is DROP and status is JobStatus.INFLIGHT and leased and not force:
         return "it is inflight and its lease has not ended; force drops it all the same"
     return None if status in act.sources else f"it is {status.name.lower()}"

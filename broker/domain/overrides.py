@@ -1,15 +1,17 @@
 """What a message, channel or consumer sets for itself: read from JSON, stored by key, resolved over the broker's."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from broker.domain.errors import FieldProblem, Invalid
 from broker.domain.setting import Setting, camel_case
-from broker.domain.setting_types import JsonValue
+from broker.domain.setting_types import Integer, JsonValue
 from broker.domain.settings import BY_KEY, check_together, overridable
 
 _FIELDS = {setting.json_name: setting for setting in overridable()}
-_RETRY_FIELDS = {"attempts": BY_KEY["max_retries"], "cooldown": BY_KEY["retry_base"]}
+_ATTEMPTS = replace(BY_KEY["max_retries"], kind=Integer(0, 100))
+_RETRY_FIELDS = {"attempts": _ATTEMPTS, "cooldown": BY_KEY["retry_base"]}
 _RETRY_KEYS = ("retry_policy", "max_retries", "retry_base")
 _OF_MESSAGES = frozenset({"retry", *(name for name in _FIELDS if name.startswith("retry")), "maxRetries"})
 
@@ -85,10 +87,13 @@ def _conflicts(raw: Mapping[str, object]) -> list[FieldProblem]:
 
 
 def _parse_retry_block(block: object, problems: list[FieldProblem]) -> dict[str, JsonValue]:
-    """`retry: {attempts, cooldown}` is a fixed policy; null inherits all three again."""
+    """`retry: {attempts, cooldown}` is a fixed policy; null inherits all three again. The first attempt counts."""
     if block is None:
         return dict.fromkeys(_RETRY_KEYS)
     if not isinstance(block, Mapping):
         problems.append(FieldProblem("retry", "is not an object with attempts and cooldown"))
         return {}
-    return {"retry_policy": "fixed", **_parse_fields(block, _RETRY_FIELDS, "retry.", problems)}
+    found = _parse_fields(block, _RETRY_FIELDS, "retry.", problems)
+    if isinstance(attempts := found.get("max_retries"), int):
+        found["max_retries"] = max(0, attempts - 1)
+    return {"retry_policy": "fixed", **found}

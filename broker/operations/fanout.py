@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from broker.domain.dead_letters import DeadRules, Fate, fate_of
 from broker.domain.messages import Publication
 from broker.domain.overrides import resolve
 from broker.domain.registry import Channel, Producer
 from broker.domain.states import DeadReason
 from broker.domain.times import LATEST
 from broker.operations.parts import Parts
+from broker.operations.rules import dead_rules
 from broker.store.publishing import JobRow, MessageRow, OpenChannel
 
 
@@ -51,20 +53,31 @@ def message_row(posting: Posting, moment: datetime) -> MessageRow:
 
 
 def fan_out(parts: Parts, messages: Sequence[MessageRow], opened: Mapping[int, OpenChannel]) -> list[JobRow]:
-    """The jobs of all messages: queued, or dead at once when a message has made too many hops."""
+    """The jobs of all messages: queued, or dead when a message has made too many hops."""
     targets = {key: _targets(parts, channel) for key, channel in opened.items()}
     ids = iter(parts.ids.block(sum(len(targets[message.channel_key]) for message in messages)))
     return [
-        JobRow(next(ids), message, key, message.expires_at or _expiry(message, seconds), _reason(parts, message))
+        JobRow(next(ids), message, key, message.expires_at or _expiry(message, seconds), _reason(parts, message), stays)
         for message in messages
-        for key, seconds in targets[message.channel_key]
+        for key, seconds, stays in targets[message.channel_key]
     ]
 
 
-def _targets(parts: Parts, channel: OpenChannel) -> list[tuple[int, float | None]]:
-    """Each consumer with the age at which its jobs expire: its own, the channel's or the broker's."""
-    default = parts.settings.expire_after
-    return [(t.key, resolve("expire_after", default, t.overrides, channel.overrides)) for t in channel.targets]
+def _targets(parts: Parts, channel: OpenChannel) -> list[tuple[int, float | None, bool]]:
+    """Each consumer with the age at which its jobs expire (its own, the channel's or the broker's), and whether jobs
+    that are dead from the start just stay there. Others are parked, and the engine settles where they go."""
+    return [
+        (
+            target.key,
+            resolve("expire_after", parts.settings.expire_after, target.overrides, channel.overrides),
+            _just_stays(dead_rules(parts.settings, target.overrides, channel.overrides)),
+        )
+        for target in channel.targets
+    ]
+
+
+def _just_stays(rules: DeadRules) -> bool:
+    return not rules.counts_room and fate_of(rules, DeadReason.MAX_HOPS, None) is Fate.RETAIN
 
 
 def _expiry(message: MessageRow, seconds: float | None) -> datetime | None:

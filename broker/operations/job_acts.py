@@ -72,8 +72,8 @@ class _Chunk:
         leased = store.valid_leases(connection, [one.lease_token for one in jobs if one.lease_token is not None])
         act, force = self._wanted.act, self._wanted.force
         for one in jobs:
-            reason = why_not(act, one.status, one.lease_token in leased, force)
-            if reason is None and act.target is not None and not may_become(one.status, act.target):
+            reason = why_not(act, one.status, one.lease_token in leased, force, one.retries_made > 0)
+            if reason is None and act.target not in (None, one.status) and not may_become(one.status, act.target):
                 reason = f"it cannot become {act.target.name.lower()}"
             if reason is not None:
                 yield one.id, reason

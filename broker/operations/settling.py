@@ -202,7 +202,7 @@ class Settling:
 
 
 def _failure_of(job: Held) -> Failure:
-    """What a parked job failed of."""
+    """What a parked job failed of; one that never was tried is dead by its reason alone."""
     if job.error_type is None:
-        return network_failure("UNKNOWN", "")
+        return network_failure(str(job.dead_reason), "It was dead from the start.")
     return Failure(job.error_type, Category(str(job.error_category)), job.error_text or "")

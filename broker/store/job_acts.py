@@ -30,6 +30,7 @@ class Locked(NamedTuple):
     status_changed_at: datetime
     expires_at: datetime | None
     lease_token: str | None
+    retries_made: int
 
 
 def consumers_of(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
@@ -53,8 +54,8 @@ def lock(connection: Connection, ids: Sequence[str]) -> list[Locked]:
     found: list[Locked] = []
     for chunk in _chunks(sorted(ids)):
         statement = (
-            f"SELECT id, consumerId, status, statusChangedAt, expiresAt, leaseToken FROM {by_key(connection)}"
-            f" WHERE id IN ({quoted(chunk)}) ORDER BY id {update}"
+            "SELECT id, consumerId, status, statusChangedAt, expiresAt, leaseToken, retryAttemptCount"
+            f" FROM {by_key(connection)} WHERE id IN ({quoted(chunk)}) ORDER BY id {update}"
         )
         found += [_locked(*row) for row in connection.exec_driver_sql(statement)]
     return found
@@ -118,6 +119,8 @@ def _chunks(ids: Sequence[str]) -> Iterator[list[str]]:
     return (list(ids[at : at + IDS_PER_STATEMENT]) for at in range(0, len(ids), IDS_PER_STATEMENT))
 
 
-def _locked(job_id: str, key: int, status: int, changed: datetime, expires: datetime | None, token: str) -> Locked:
+def _locked(
+    job_id: str, key: int, status: int, changed: datetime, expires: datetime | None, token: str, retries: int
+) -> Locked:
     expires_at = None if expires is None else as_time(expires)
-    return Locked(job_id, key, JobStatus(status), as_time(changed), expires_at, token)
+    return Locked(job_id, key, JobStatus(status), as_time(changed), expires_at, token, retries)

@@ -134,10 +134,14 @@ def starting_with(connection: Connection, prefix: str, most: int) -> list[str]:
 
 
 def history(connection: Connection, job_id: str) -> list[JobEvent]:
-    """What happened to a job, first things first. Primary key of job_event."""
+    """What happened to a job, first things first: ids of two processes say nothing about the order within a second.
+
+    Primary key of job_event; the few rows are sorted here.
+    """
     e = job_event.c
     query = select(e.happenedAt, e.event, e.actor, e.errorType, e.errorCategory, e.detail).where(e.jobId == job_id)
-    return [JobEvent(*row) for row in connection.execute(query.order_by(e.id))]
+    found = [JobEvent(*row) for row in connection.execute(query.order_by(e.id))]
+    return sorted(found, key=lambda one: one.at)
 
 
 def _stored(row: AnyRow) -> StoredJobFull:

@@ -102,13 +102,19 @@ class MessageRow(NamedTuple):
 
 
 class JobRow(NamedTuple):
-    """A job ready to be stored: queued, or dead from the start."""
+    """A job ready to be stored: queued, dead from the start, or parked until the engine settles its death."""
 
     id: str
     message: MessageRow
     consumer_key: int
     expires_at: datetime | None
     dead_reason: DeadReason | None
+    stays: bool = True
+
+    @property
+    def is_dead(self) -> bool:
+        """From the start, and here."""
+        return self.dead_reason is not None and self.stays
 
 
 def insert(connection: Connection, messages: Sequence[MessageRow], jobs: Sequence[JobRow]) -> None:
@@ -117,7 +123,7 @@ def insert(connection: Connection, messages: Sequence[MessageRow], jobs: Sequenc
     _insert_scheduled(connection, [(m.id, m.channel_key, m.deliver_at) for m in messages if m.scheduled])
     _insert_jobs(connection, [_job_values(j) for j in jobs])
     _insert_expiries(connection, [(j.expires_at, j.id) for j in jobs if j.expires_at and not j.dead_reason])
-    _insert_events(connection, [_death_values(j) for j in jobs if j.dead_reason is not None])
+    _insert_events(connection, [_death_values(j) for j in jobs if j.is_dead])
 
 
 def _opened(rows: Sequence[AnyRow]) -> dict[int, OpenChannel]:
@@ -146,8 +152,8 @@ def _message_values(m: MessageRow) -> tuple[Any, ...]:
 
 
 def _job_values(j: JobRow) -> tuple[Any, ...]:
-    m, dead = j.message, j.dead_reason is not None
-    status, due, died = (JobStatus.DEAD, None, m.received_at) if dead else (JobStatus.QUEUED, m.deliver_at, None)
+    m = j.message
+    status, due, died = (JobStatus.DEAD, None, m.received_at) if j.is_dead else (JobStatus.QUEUED, m.deliver_at, None)
     return (j.id, m.id, j.consumer_key, m.priority, status, m.received_at, m.received_at, due, died, j.expires_at, 0, 0,
             j.dead_reason)  # fmt: skip
 

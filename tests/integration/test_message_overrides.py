@@ -18,7 +18,7 @@ TAKEN: list[tuple[dict[str, object], dict[str, object] | None]] = [
         {"retryBase": "1m", "retryCap": "none", "retryJitter": 1},
         {"retryBase": 60, "retryCap": "none", "retryJitter": 1},
     ),
-    ({"retry": {"attempts": 2, "cooldown": 5}}, {"retryPolicy": "fixed", "maxRetries": 2, "retryBase": 5}),
+    ({"retry": {"attempts": 2, "cooldown": 5}}, {"retryPolicy": "fixed", "maxRetries": 1, "retryBase": 5}),
 ]
 REFUSED: list[tuple[dict[str, object], list[str]]] = [
     ({"lease": 5}, ["lease"]),

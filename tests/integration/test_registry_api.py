@@ -229,7 +229,7 @@ def test_settings_that_contradict_each_other_are_refused_also_when_given_one_by_
 
 
 def test_the_retry_block_is_a_fixed_policy(broker: Broker) -> None:
-    fixed = {"retryPolicy": "fixed", "maxRetries": 2, "retryBase": 30}
+    fixed = {"retryPolicy": "fixed", "maxRetries": 1, "retryBase": 30}
     assert put(broker.client, "/channel/c", lease=5, retry={"attempts": 2, "cooldown": "30s"})["settings"] == {
         **fixed,
         "lease": 5,

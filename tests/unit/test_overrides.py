@@ -22,9 +22,9 @@ READ: list[tuple[dict[str, object], dict[str, JsonValue]]] = [
     ({"expireAfter": "none", "consumerRate": "off"}, {"expire_after": "none", "consumer_rate": "none"}),
     (
         {"retry": {"attempts": 3, "cooldown": "30s"}},
-        {"retry_policy": "fixed", "max_retries": 3, "retry_base": 30},
+        {"retry_policy": "fixed", "max_retries": 2, "retry_base": 30},
     ),
-    ({"retry": {"attempts": 3}}, {"retry_policy": "fixed", "max_retries": 3}),
+    ({"retry": {"attempts": 3}}, {"retry_policy": "fixed", "max_retries": 2}),
     ({"retry": {"cooldown": 1}, "retryCap": 1}, {"retry_policy": "fixed", "retry_base": 1, "retry_cap": 1}),
     ({"retry": {}}, {"retry_policy": "fixed"}),
     ({"retry": None}, {"retry_policy": None, "max_retries": None, "retry_base": None}),
@@ -130,7 +130,7 @@ OF_A_MESSAGE: list[tuple[dict[str, object], dict[str, JsonValue] | None]] = [
     ({"retryPolicy": "linear", "retryCap": "1h"}, {"retry_policy": "linear", "retry_cap": 3600}),
     ({"retryBase": "none", "retryJitter": 0.5}, {"retry_base": "none", "retry_jitter": 0.5}),
     ({"retrySchedule": ["1s", 2], "maxRetries": None}, {"retry_schedule": [1.0, 2.0]}),
-    ({"retry": {"attempts": 2, "cooldown": "1m"}}, {"retry_policy": "fixed", "max_retries": 2, "retry_base": 60}),
+    ({"retry": {"attempts": 2, "cooldown": "1m"}}, {"retry_policy": "fixed", "max_retries": 1, "retry_base": 60}),
 ]
 
 
