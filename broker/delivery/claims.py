@@ -1,5 +1,6 @@
 """Claims jobs, consumer after consumer, each as much as it can take."""
 
+import random
 import time
 from collections import OrderedDict, deque
 from collections.abc import Mapping
@@ -16,10 +17,11 @@ from broker.store.moments import SqlTime
 POLL_SECONDS = 0.06
 BUSY_RESCAN_SECONDS = 0.2
 POLL_SHARE = 25
-SHORTEST_POLL = 0.002
+SHORTEST_POLL, LONGEST_POLL = 0.002, 0.4
 COSTS_KEPT = 4
 BATCH = 200
 LANES_AT_ONCE = 32
+RESERVE = 8
 MEND_SECONDS = 60.0
 
 
@@ -35,19 +37,25 @@ class Batch(NamedTuple):
 
 
 class Claims:
-    """Knows which lanes are due; each consumer's lanes go by priority, and consumers take turns."""
+    """Knows which lanes are due; each consumer's lanes go by priority, and consumers take turns.
+
+    Those whose last claim was full have turns of their own, and an eighth of every claim at least: else one with a
+    backlog would wait for each of ten thousand that have a single job.
+    """
 
     def __init__(self, parts: Parts, owner: str) -> None:
         self._parts, self._owner = parts, owner
+        self._salt = random.getrandbits(30)
         self._lanes: dict[int, deque[int]] = {}
         self._turns: OrderedDict[int, None] = OrderedDict()
+        self._full: OrderedDict[int, None] = OrderedDict()
         self._idle_scan_at = self._busy_scan_at = self._mend_at = 0.0
         self._costs: deque[float] = deque(maxlen=COSTS_KEPT)
 
     @property
     def idle(self) -> bool:
         """Whether the last scan left nothing to claim."""
-        return not self._turns
+        return not (self._turns or self._full)
 
     @property
     def next_scan(self) -> float:
@@ -67,7 +75,7 @@ class Claims:
         self._costs.append(time.perf_counter() - began)
         due = [lane for lane in lanes if lane.due_in <= 0 and lane.consumer_key in outlets]
         self._take(due)
-        pause = max(POLL_SECONDS, min(self._costs) * POLL_SHARE)
+        pause = max(POLL_SECONDS, min(LONGEST_POLL, min(self._costs) * POLL_SHARE))
         ahead = min((lane.due_in for lane in lanes if lane.due_in > 0), default=pause)
         self._idle_scan_at = now + min(pause, max(ahead, SHORTEST_POLL))
         self._busy_scan_at = now + max(pause, BUSY_RESCAN_SECONDS)
@@ -81,8 +89,7 @@ class Claims:
         token = self._parts.ids.new()
         seconds = max(outlets[key].limits.lease for (key, _), _ in wanted)
         jobs, short = self._parts.database.write("claim", lambda c: self._claim(c, token, wanted, seconds))
-        for lane in short:
-            self._exhausted(lane)
+        self._learn([lane for lane, _ in wanted], set(short))
         return Batch(token, jobs, seconds) if jobs else None
 
     def _claim(
@@ -102,31 +109,50 @@ class Claims:
         return read_claimed(connection, clock, ids), short
 
     def _take(self, due: list[Lane]) -> None:
+        """The longest due go first; within a second each process has an order of its own, so that they seldom meet."""
         self._lanes = {}
-        for lane in sorted(due, key=lambda one: (one.due_in, one.consumer_key)):
+        for lane in sorted(due, key=lambda one: (int(one.due_in), one.consumer_key ^ self._salt)):
             self._lanes.setdefault(lane.consumer_key, deque()).append(lane.priority)
         for key, priorities in self._lanes.items():
             self._lanes[key] = deque(sorted(priorities, reverse=True))
+        self._full = OrderedDict.fromkeys(key for key in self._full if key in self._lanes)
         kept = [key for key in self._turns if key in self._lanes]
-        known = set(kept)
+        known = {*kept, *self._full}
         self._turns = OrderedDict.fromkeys(kept + [key for key in self._lanes if key not in known])
 
     def _pick(self, now: float, outlets: Mapping[int, Outlet], most: int) -> list[tuple[Place, int]]:
+        kept, lanes = (most // RESERVE, LANES_AT_ONCE // RESERVE) if self._full else (0, 0)
+        picked = self._pick_from(self._turns, now, outlets, most - kept, LANES_AT_ONCE - lanes)
+        rest = most - sum(wanted for _, wanted in picked)
+        return picked + self._pick_from(self._full, now, outlets, rest, LANES_AT_ONCE - len(picked))
+
+    def _pick_from(
+        self, turns: OrderedDict[int, None], now: float, outlets: Mapping[int, Outlet], most: int, lanes: int
+    ) -> list[tuple[Place, int]]:
         picked: list[tuple[Place, int]] = []
-        for _ in range(len(self._turns)):
-            if most <= 0 or len(picked) >= LANES_AT_ONCE:
+        fair = max(1, most // lanes) if turns is self._turns and len(turns) > lanes else most
+        for _ in range(len(turns)):
+            if most <= 0 or len(picked) >= lanes:
                 break
-            key = next(iter(self._turns))
-            self._turns.move_to_end(key)
+            key = next(iter(turns))
+            turns.move_to_end(key)
             outlet = outlets.get(key)
             if outlet is None or outlet.rests(now):
-                self._turns.pop(key)
+                turns.pop(key)
                 continue
-            wanted = min(outlet.wants(now), most)
+            wanted = min(outlet.wants(now), most, fair)
             if wanted > 0:
                 picked.append(((key, self._lanes[key][0]), wanted))
                 most -= wanted
         return picked
+
+    def _learn(self, picked: list[Place], short: set[Place]) -> None:
+        """What a claim told: who has more, and whose lane is empty."""
+        for place in picked:
+            if place in short:
+                self._exhausted(place)
+            elif place[0] in self._turns:
+                self._full[place[0]] = self._turns.pop(place[0])
 
     def _exhausted(self, place: Place) -> None:
         """On to the consumer's next priority; without one it waits for the next scan."""
@@ -137,6 +163,7 @@ class Claims:
         if not priorities:
             self._lanes.pop(key, None)
             self._turns.pop(key, None)
+            self._full.pop(key, None)
 
     def _mend(self, now: float, lanes: int) -> None:
         cost = min(self._costs)

@@ -90,18 +90,18 @@ def _fail_lost(
 
 def _expire_jobs(parts: Parts, connection: Connection, may_move: bool) -> Reaped:
     time, reaped = SqlTime(connection), Reaped()
-    ids = expiring.overdue(connection, time, EXPIRED_AT_ONCE)
-    if not ids:
+    entries = expiring.overdue(connection, time, EXPIRED_AT_ONCE)
+    if not entries:
         return reaped
-    found = expiring.look_at(connection, ids)
-    leased = [one.job_id for one in found if one.status == JobStatus.INFLIGHT]
+    found = expiring.look_at(connection, sorted({one.job_id for one in entries}))
+    leased = {one.job_id for one in found if one.status == JobStatus.INFLIGHT}
     keys = {one.consumer_key for one in found if one.consumer_key is not None}
     settling = Settling(parts, connection, time, keys, may_move)
     waiting = [one.job_id for one in found if one.status == JobStatus.QUEUED]
     settling.settle(_dying_cases(connection, time, waiting))
-    expiring.postpone(connection, time, leased, POSTPONE_SECONDS)
-    expiring.forget(connection, time, [one for one in ids if one not in set(leased)])
-    reaped.ended, reaped.deaths = len(ids), settling.deaths
+    expiring.postpone(connection, time, [one for one in entries if one.job_id in leased], POSTPONE_SECONDS)
+    expiring.forget(connection, [one for one in entries if one.job_id not in leased])
+    reaped.ended, reaped.deaths = len(entries), settling.deaths
     return reaped
 
 
