@@ -8,6 +8,7 @@ import click
 from broker import __version__
 from broker.cli.bench import bench
 from broker.cli.channel import channel
+from broker.cli.checkpoint import checkpoint
 from broker.cli.config import config
 from broker.cli.consumer import consumer
 from broker.cli.context import make_context
@@ -51,7 +52,7 @@ def cli(
     ctx.obj = make_context(ctx, config_file, database_url, url, token)
 
 
-for command in (bench, channel, config, consumer, db, job, message, producer, publish, serve, up, work):
+for command in (bench, channel, checkpoint, config, consumer, db, job, message, producer, publish, serve, up, work):
     cli.add_command(command)
 
 

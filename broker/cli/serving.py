@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 
 import click
 
@@ -35,7 +35,7 @@ def serve(context: CliContext, listen: str | None, http_workers: int | None) -> 
     take(context, listen=listen, http_workers=http_workers)
     parts = context.parts()
     refuse_unfit(parts)
-    _run(parts.settings, f"Broker {parts.settings.broker_id!r} serves at {address(parts.settings)}")
+    _run(parts.settings, f"Broker {parts.settings.broker_id!r} serves at {address(parts.settings)}", _bookkeeper)
 
 
 @click.command()
@@ -58,11 +58,20 @@ def up(context: CliContext, listen: str | None) -> None:
 
 
 def _engine() -> Companion:
-    """`broker work`, which ends with this process."""
-    return Companion([sys.executable, "-m", "broker", "work", "--until-ends", str(os.getpid())])
+    """`broker work`, which keeps the books too, and ends with this process."""
+    return _companion("work")
 
 
-def _run(settings: Settings, greeting: str, beside: Callable[[], AbstractContextManager[object]] = nullcontext) -> None:
+def _bookkeeper() -> Companion:
+    """`broker checkpoint`, which ends with this process."""
+    return _companion("checkpoint")
+
+
+def _companion(command: str) -> Companion:
+    return Companion([sys.executable, "-m", "broker", command, "--until-ends", str(os.getpid())])
+
+
+def _run(settings: Settings, greeting: str, beside: Callable[[], AbstractContextManager[object]]) -> None:
     one_writer = settings.database_url.startswith("sqlite")
     how = Serving(
         settings.listen.host,

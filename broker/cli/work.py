@@ -7,6 +7,7 @@ from broker.cli.fitness import refuse_unfit, take
 from broker.config import Settings
 from broker.delivery.engine import Engine
 from broker.delivery.outlets import Share
+from broker.dlq.bookkeeper import Bookkeeper
 from broker.domain.ids import XidFactory
 from broker.logs import configure_logging
 from broker.runtime.cores import engine_workers
@@ -36,10 +37,18 @@ def work(context: CliContext, workers: int | None, parent: int | None) -> None:
     settings = parts.settings
     configure_logging(settings.log_level)
     count = engine_workers(settings.delivery_workers, settings.database_url.startswith("sqlite"))
-    supervisor = Supervisor(count, lambda index, stop: _deliver(settings, Share(index, count), stop))
+    supervisor = Supervisor(count + 1, lambda index, stop: _run(settings, Share(index, count), stop))
     told = f"Broker {settings.broker_id!r} delivers with {count} process{'es' if count > 1 else ''}."
     supervisor.run(Stop(), lambda: click.echo(told))
     click.echo("Stopped.")
+
+
+def _run(settings: Settings, share: Share, stop: Stop) -> None:
+    """So many processes deliver; the last one keeps the books."""
+    if share.index < share.of:
+        _deliver(settings, share, stop)
+    else:
+        Bookkeeper(build_parts(settings)).run(stop)
 
 
 def _deliver(settings: Settings, share: Share, stop: Stop) -> None:

@@ -85,6 +85,12 @@ class NotDeletable(BrokerError):
     code = "not-deletable"
 
 
+class NotDead(BrokerError):
+    """Only what is dead can be requeued."""
+
+    code = "not-dead"
+
+
 class PreconditionFailed(BrokerError):
     """It changed since the caller last saw it."""
 

@@ -10,6 +10,7 @@ from broker.domain.states import JobStatus
 from broker.domain.transitions import may_become
 from broker.operations.jobs import resolve
 from broker.operations.parts import Parts
+from broker.operations.rules import max_retries_of
 from broker.store import job_acts as store
 from broker.store import summary
 from broker.store.engine import Connection
@@ -87,10 +88,22 @@ class _Chunk:
             store.drop(connection, jobs)
             return
         time = SqlTime(connection)
-        store.become(connection, time, [one.id for one in jobs], target)
+        if self._wanted.act is FAIL:
+            self._kill(connection, jobs)
+        else:
+            store.become(connection, time, [one.id for one in jobs], target)
         if self._wanted.act is RETRY:
             store.expect_expiry(connection, time, jobs)
         insert_events(connection, time.moment, self._events(jobs))
+
+    def _kill(self, connection: Connection, jobs: Sequence[Locked]) -> None:
+        """The limit that applies now is written on them: whether retries were left decides who may delete them."""
+        limits = max_retries_of(self._parts, connection, [(one.consumer_key, one.message_key) for one in jobs])
+        keys = {one.consumer_key for one in jobs}
+        with summary.stamped(connection, keys, self._parts.settings.dlq_settle) as died_at:
+            for limit in sorted(set(limits)):
+                ids = [one.id for one, its in zip(jobs, limits, strict=True) if its == limit]
+                store.kill(connection, died_at, ids, limit)
 
     def _events(self, jobs: Sequence[Locked]) -> list[Event]:
         ids = self._parts.ids.block(len(jobs))

@@ -113,7 +113,7 @@ class _Batch:
         taken = store.existing(connection, (p.place for p in self.postings)) if self.look_first else {}
         outcomes, fresh = self._sort(taken, opened)
         messages = [message_row(posting, moment) for posting in fresh]
-        store.insert(connection, messages, fan_out(self.parts, messages, opened))
+        store.insert(connection, messages, fan_out(self.parts, messages, opened), self.parts.settings.dlq_settle)
         return outcomes
 
     def _sort(

@@ -80,6 +80,7 @@ class Settling:
         self._dead_rules = {key: self._dead_rules_of(row) for key, row in sorted(self._rules.items())}
         self._dead_counts = {key: self._count(key, rules) for key, rules in self._dead_rules.items()}
         self._changes: list[Change] = []
+        self._dying: set[int] = set()
         self._events: list[Event] = []
         self._discards: list[str] = []
         self._moves: dict[int, list[deaths.Move]] = {}
@@ -136,6 +137,7 @@ class Settling:
         self.deaths[job.id] = decision.reason
         if decision.fate is Fate.RETAIN:
             self._dead_counts[key] += 1
+            self._dying.add(key)
             self._change(job, failure, None, job.retries_made, decision.reason, decision)
             self._tell(case, "died", failure, decision.reason)
         elif decision.fate is Fate.MOVE:
@@ -169,7 +171,7 @@ class Settling:
         )
 
     def _write(self) -> None:
-        finishing.write_changes(self._connection, self._time, self._changes)
+        self._write_changes()
         finishing.insert_events(self._connection, self._time.moment, self._events)
         for channel_key, moves in self._moves.items():
             self._move_all(channel_key, moves)
@@ -178,6 +180,13 @@ class Settling:
             surplus = to_archive(rules, self._dead_counts[key]) if rules.counts_room else 0
             if surplus:
                 deaths.archive_oldest(self._connection, self._time, key, surplus)
+
+    def _write_changes(self) -> None:
+        if not self._dying:
+            finishing.write_changes(self._connection, self._time, self._changes)
+            return
+        with summary.stamped(self._connection, self._dying, self._parts.settings.dlq_settle) as died_at:
+            finishing.write_changes(self._connection, self._time, self._changes, died_at)
 
     def _move_all(self, channel_key: int, moves: Sequence[deaths.Move]) -> None:
         found = targets.built_in_consumer(self._connection, channel_key)

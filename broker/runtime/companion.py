@@ -43,7 +43,7 @@ class Companion:
         if self._stopping.is_set():
             _stop(process)
         else:
-            log.error("the engine ended with status %s; it is started again", process.returncode)
+            log.error("%s ended with status %s; it is started again", self._command[3:4], process.returncode)
             time.sleep(PAUSE_SECONDS)
 
 

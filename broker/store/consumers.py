@@ -1,15 +1,16 @@
 """Consumers; each has its row in dlq_summary from the moment it exists."""
 
 import json
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from broker.domain.pages import Cursor, Page
 from broker.domain.registry import Channel, Consumer
 from broker.domain.states import ConsumerType, JobStatus
 from broker.store.claiming import SEVERAL_CONSUMERS
-from broker.store.moments import split
+from broker.store.moments import SqlTime, split
 from broker.store.paging import Order, fetch_page
 from broker.store.tables import channel, dlq_summary, job, lease
 from broker.store.tables import consumer as t
@@ -51,15 +52,8 @@ def create(connection: Connection, owner: Channel, consumer_id: str, values: dic
         channelId=owner.key, consumerId=consumer_id, createdAt=now(), changedAt=now(), revision=1, **values
     )
     key = int(connection.execute(statement).lastrowid)
-    connection.execute(
-        insert(dlq_summary).values(
-            consumerId=key,
-            consumerName=values["name"],
-            channelId=owner.id,
-            channelName=owner.name,
-            last_checked_at=now(),
-        )
-    )
+    names = {"consumerName": values["name"], "channelId": owner.id, "channelName": owner.name}
+    connection.execute(insert(dlq_summary).values(consumerId=key, **names, last_checked_at=_checkpoint(connection)))
     return key
 
 
@@ -79,8 +73,16 @@ def secret_columns(connection: Connection, held: Consumer | None, sealed: str) -
     return {"signingSecret": sealed, "previousSigningSecret": before, "signingSecretChangedAt": now()}
 
 
+def _checkpoint(connection: Connection) -> datetime:
+    """The checkpoint that others stand at: of a new consumer nothing has died before it."""
+    latest = connection.execute(select(func.max(dlq_summary.c.last_checked_at))).scalar()
+    return latest or SqlTime(connection).moment
+
+
 def bury(connection: Connection, key: int) -> None:
-    """Take the public id away, so that nothing more is fanned out to it; the sweeper removes the rest."""
+    """Take the public id away, so that nothing more is fanned out to it, and its dead out of the summary; the sweeper
+    removes the rest."""
+    connection.execute(delete(dlq_summary).where(dlq_summary.c.consumerId == key))
     connection.execute(update(t).where(t.c.id == key).values(consumerId=None, deadChannelId=None, deletedAt=now()))
 
 

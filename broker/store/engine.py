@@ -13,9 +13,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from broker.domain.clock import Clock
 from broker.domain.errors import Unavailable
 from broker.store import mysql, sqlite
-from broker.store.faults import Fault, describe, fault_of
+from broker.store.faults import Again, Fault, describe, fault_of
 
-__all__ = ["Connection", "Database", "Duplicate"]
+__all__ = ["Again", "Connection", "Database", "Duplicate"]
 
 T = TypeVar("T")
 OnRetry = Callable[[str, str], None]
@@ -25,6 +25,7 @@ RETRY_SECONDS = 4.0
 LONGEST_PAUSE = 0.2
 LOST_RETRIES = 2
 WRITES = {"broker_writes": True}
+ONE_MOMENT = {"isolation_level": "REPEATABLE READ"}
 
 
 class Duplicate(Exception):
@@ -47,6 +48,7 @@ class Database:
         self.is_sqlite = make_url(url).get_backend_name() == "sqlite"
         self.engine = _engine(url, pool_size, clock)
         self._writer = self.engine.execution_options(**WRITES)
+        self._still = self.engine if self.is_sqlite else self.engine.execution_options(**ONE_MOMENT)
 
     def write(self, name: str, work: Callable[[Connection], T], repeatable: bool = False) -> T:
         """Run work that changes something; commits, or leaves nothing behind."""
@@ -55,6 +57,10 @@ class Database:
     def read(self, name: str, work: Callable[[Connection], T]) -> T:
         """Run work that only reads."""
         return self._run(name, work, self.engine, repeatable=True)
+
+    def read_moment(self, name: str, work: Callable[[Connection], T]) -> T:
+        """Run work that only reads, several statements that all see the same moment; keep it short."""
+        return self._run(name, work, self._still, repeatable=True)
 
     def dispose(self) -> None:
         """Close every pooled connection."""
@@ -65,7 +71,7 @@ class Database:
         while True:
             try:
                 return attempt.once(engine, work)
-            except (DBAPIError, PoolTimeout) as error:
+            except (DBAPIError, PoolTimeout, Again) as error:
                 pause = attempt.pause_after(error)
                 self._on_retry(name, describe(error))
                 time.sleep(pause)
@@ -88,7 +94,7 @@ class _Attempt:
             transaction.commit()
         return result
 
-    def pause_after(self, error: DBAPIError | PoolTimeout) -> float:
+    def pause_after(self, error: DBAPIError | PoolTimeout | Again) -> float:
         """How long to wait before the next try; raises when there is none."""
         fault = fault_of(error)
         if fault is Fault.DUPLICATE:

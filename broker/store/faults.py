@@ -6,6 +6,10 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 
+class Again(Exception):
+    """The work itself found that it must be rolled back and done anew."""
+
+
 class Fault(Enum):
     """How to go on."""
 
@@ -29,10 +33,10 @@ _DUPLICATE = 1062
 _SQLITE_AWAY = ("disk", "unable to open", "readonly", "i/o error", "no such table", "malformed", "not a database")
 
 
-def fault_of(error: DBAPIError | PoolTimeout) -> Fault:
+def fault_of(error: DBAPIError | PoolTimeout | Again) -> Fault:
     """Classify an error of either database."""
-    if isinstance(error, PoolTimeout):
-        return Fault.AWAY
+    if not isinstance(error, DBAPIError):
+        return Fault.CONFLICT if isinstance(error, Again) else Fault.AWAY
     number = _number(error)
     if number is None:
         return _sqlite_fault(error)
@@ -45,9 +49,9 @@ def fault_of(error: DBAPIError | PoolTimeout) -> Fault:
     return Fault.AWAY if number in _AWAY else Fault.BUG
 
 
-def describe(error: DBAPIError | PoolTimeout) -> str:
+def describe(error: DBAPIError | PoolTimeout | Again) -> str:
     """The number or name of an error, for metrics and logs; never the statement."""
-    number = None if isinstance(error, PoolTimeout) else _number(error)
+    number = _number(error) if isinstance(error, DBAPIError) else None
     return str(number) if number is not None else type(getattr(error, "orig", error)).__name__
 
 

@@ -118,20 +118,24 @@ def message_overrides(connection: Connection, message_keys: Sequence[str]) -> di
     return {row[0]: json.loads(row[1]) for row in connection.exec_driver_sql(statement)}
 
 
-def write_changes(connection: Connection, time: SqlTime, changes: Sequence[Change]) -> None:
-    """Write failures on locked jobs, all in one statement. Primary key, joined from the list."""
+def write_changes(
+    connection: Connection, time: SqlTime, changes: Sequence[Change], died_at: datetime | None = None
+) -> None:
+    """Write failures on locked jobs, in one statement; deaths need their stamp. Primary key, joined from the list."""
     if not changes:
         return
     if connection.dialect.name == "sqlite":
-        _write_one_by_one(connection, time, changes)
+        _write_one_by_one(connection, time, changes, died_at)
         return
     listed = json.dumps([change._values() for change in changes]).encode().hex()
+    died = "NULL" if died_at is None else f"'{time_text(died_at)}'"
     run(
         connection,
         f"UPDATE JSON_TABLE(CONVERT(x'{listed}' USING utf8mb4), '$[*]' COLUMNS ({_WANTED})) AS wanted"
-        f" STRAIGHT_JOIN job ON job.id = wanted.id SET job.statusChangedAt = {time.now}, job.leaseToken = NULL,"
+        " STRAIGHT_JOIN job ON job.id = wanted.id SET job.leaseToken = NULL,"
+        f" job.statusChangedAt = IF(wanted.delay IS NULL, {died}, {time.now}),"
         f" job.earliestNextAttemptAt = {time.now} + INTERVAL wanted.delay MICROSECOND,"
-        f" job.deadAt = IF(wanted.delay IS NULL, {time.now}, NULL), "
+        f" job.deadAt = IF(wanted.delay IS NULL, {died}, NULL), "
         + ", ".join(f"job.{name} = wanted.{name}" for name in _COLUMNS),
     )
 
@@ -141,16 +145,19 @@ def insert_events(connection: Connection, moment: datetime, events: Sequence[Eve
     _insert_events(connection, [(e.job_id, e.id, moment, *e[2:]) for e in events])
 
 
-def _write_one_by_one(connection: Connection, time: SqlTime, changes: Sequence[Change]) -> None:
+def _write_one_by_one(
+    connection: Connection, time: SqlTime, changes: Sequence[Change], died_at: datetime | None
+) -> None:
     """SQLite runs many small statements in C."""
     setting = ", ".join(f"{name} = ?" for name in _COLUMNS)
     statement = (
-        f"UPDATE job SET statusChangedAt = {time.now}, leaseToken = NULL, earliestNextAttemptAt = ?, deadAt = ?,"
+        "UPDATE job SET statusChangedAt = ?, leaseToken = NULL, earliestNextAttemptAt = ?, deadAt = ?,"
         f" {setting} WHERE id = ?"
     )
     rows = []
     for change in changes:
-        due, died = (None, time.moment) if change.delay is None else (time.moment_after(change.delay), None)
+        due, died = (None, died_at) if change.delay is None else (time.moment_after(change.delay), None)
         values = change._values()
-        rows.append((due and time_text(due), died and time_text(died), *values[2:], change.id))
+        moments = [one and time_text(one) for one in (died or time.moment, due, died)]
+        rows.append((*moments, *values[2:], change.id))
     connection.exec_driver_sql(statement, rows)

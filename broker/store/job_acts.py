@@ -2,21 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, insert, select
 
 from broker.domain.states import DeadReason, JobStatus
+from broker.store.bulk import time_text
 from broker.store.moments import SqlTime, as_time, by_key, quoted, run
 from broker.store.removing import IDS_PER_STATEMENT, remove
 from broker.store.tables import consumer, job, job_event, job_expiry, job_origin, lease
 from broker.store.types import now
 
-_SETTING = {
+SETTING = {
     JobStatus.QUEUED: "earliestNextAttemptAt = {now}, retryAttemptCount = 0, replayCount = replayCount + 1,"
     " deadAt = NULL, deadReason = NULL, outcome = NULL,"
     " expiresAt = CASE WHEN expiresAt <= {now} THEN NULL ELSE expiresAt END",
-    JobStatus.DEAD: f"earliestNextAttemptAt = NULL, deadAt = {{now}}, deadReason = '{DeadReason.FORCED.value}'",
+    JobStatus.ARCHIVED: "deadAt = NULL",
     JobStatus.DELIVERED: "earliestNextAttemptAt = NULL, deadAt = NULL, deadReason = NULL, outcome = 'ok'",
 }
 
@@ -31,6 +32,9 @@ class Locked(NamedTuple):
     expires_at: datetime | None
     lease_token: str | None
     retries_made: int
+    message_key: str
+    dead_reason: str | None
+    applied_max_retries: int | None
 
 
 def consumers_of(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
@@ -54,7 +58,8 @@ def lock(connection: Connection, ids: Sequence[str]) -> list[Locked]:
     found: list[Locked] = []
     for chunk in _chunks(sorted(ids)):
         statement = (
-            "SELECT id, consumerId, status, statusChangedAt, expiresAt, leaseToken, retryAttemptCount"
+            "SELECT id, consumerId, status, statusChangedAt, expiresAt, leaseToken, retryAttemptCount, messageId,"
+            " deadReason, appliedMaxRetries"
             f" FROM {by_key(connection)} WHERE id IN ({quoted(chunk)}) ORDER BY id {update}"
         )
         found += [_locked(*row) for row in connection.exec_driver_sql(statement)]
@@ -72,12 +77,24 @@ def valid_leases(connection: Connection, tokens: Sequence[str]) -> set[str]:
 
 def become(connection: Connection, time: SqlTime, ids: Sequence[str], status: JobStatus) -> None:
     """Bring locked jobs into a status by hand; whoever held a lease has lost it. Primary key."""
-    setting = _SETTING[status].format(now=time.now)
+    setting = SETTING[status].format(now=time.now)
     for chunk in _chunks(ids):
         run(
             connection,
             f"UPDATE {by_key(connection)} SET status = {int(status)}, statusChangedAt = {time.now}, leaseToken = NULL,"
             f" {setting} WHERE id IN ({quoted(chunk)})",
+        )
+
+
+def kill(connection: Connection, died_at: datetime, ids: Sequence[str], max_retries: int) -> None:
+    """Let locked jobs die by an operator's will; whoever held a lease has lost it. Primary key."""
+    died = f"'{time_text(died_at)}'"
+    for chunk in _chunks(ids):
+        run(
+            connection,
+            f"UPDATE {by_key(connection)} SET status = {int(JobStatus.DEAD)}, statusChangedAt = {died},"
+            f" deadAt = {died}, deadReason = '{DeadReason.FORCED.value}', leaseToken = NULL,"
+            f" earliestNextAttemptAt = NULL, appliedMaxRetries = {int(max_retries)} WHERE id IN ({quoted(chunk)})",
         )
 
 
@@ -119,8 +136,6 @@ def _chunks(ids: Sequence[str]) -> Iterator[list[str]]:
     return (list(ids[at : at + IDS_PER_STATEMENT]) for at in range(0, len(ids), IDS_PER_STATEMENT))
 
 
-def _locked(
-    job_id: str, key: int, status: int, changed: datetime, expires: datetime | None, token: str, retries: int
-) -> Locked:
+def _locked(job_id: str, key: int, status: int, changed: datetime, expires: datetime | None, *rest: Any) -> Locked:
     expires_at = None if expires is None else as_time(expires)
-    return Locked(job_id, key, JobStatus(status), as_time(changed), expires_at, token, retries)
+    return Locked(job_id, key, JobStatus(status), as_time(changed), expires_at, *rest)

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, and_, bindparam, func, or_, select
 
 from broker.domain.registry import Overrides
 from broker.domain.states import DeadReason, JobStatus
+from broker.store import summary
 from broker.store.bulk import BulkInsert
 from broker.store.tables import channel, consumer, job, job_event, job_expiry, message, scheduled_message
 from broker.store.types import AnyRow, now
@@ -117,13 +118,21 @@ class JobRow(NamedTuple):
         return self.dead_reason is not None and self.stays
 
 
-def insert(connection: Connection, messages: Sequence[MessageRow], jobs: Sequence[JobRow]) -> None:
+def insert(connection: Connection, messages: Sequence[MessageRow], jobs: Sequence[JobRow], settle: float) -> None:
     """Store messages with their jobs. Raises Duplicate when one of the ids is taken; then nothing is stored."""
     _insert_messages(connection, [_message_values(m) for m in messages])
     _insert_scheduled(connection, [(m.id, m.channel_key, m.deliver_at) for m in messages if m.scheduled])
-    _insert_jobs(connection, [_job_values(j) for j in jobs])
+    _insert_jobs(connection, [_job_values(j) for j in jobs if not j.is_dead])
     _insert_expiries(connection, [(j.expires_at, j.id) for j in jobs if j.expires_at and not j.dead_reason])
-    _insert_events(connection, [_death_values(j) for j in jobs if j.is_dead])
+    _insert_dead(connection, [j for j in jobs if j.is_dead], settle)
+
+
+def _insert_dead(connection: Connection, jobs: Sequence[JobRow], settle: float) -> None:
+    if not jobs:
+        return
+    _insert_events(connection, [_death_values(j) for j in jobs])
+    with summary.stamped(connection, {j.consumer_key for j in jobs}, settle) as died_at:
+        _insert_jobs(connection, [_job_values(j, died_at) for j in jobs])
 
 
 def _opened(rows: Sequence[AnyRow]) -> dict[int, OpenChannel]:
@@ -151,11 +160,11 @@ def _message_values(m: MessageRow) -> tuple[Any, ...]:
             m.priority, m.received_at, m.deliver_at, m.expires_at, m.hop_count, overrides)  # fmt: skip
 
 
-def _job_values(j: JobRow) -> tuple[Any, ...]:
+def _job_values(j: JobRow, died_at: datetime | None = None) -> tuple[Any, ...]:
     m = j.message
-    status, due, died = (JobStatus.DEAD, None, m.received_at) if j.is_dead else (JobStatus.QUEUED, m.deliver_at, None)
-    return (j.id, m.id, j.consumer_key, m.priority, status, m.received_at, m.received_at, due, died, j.expires_at, 0, 0,
-            j.dead_reason)  # fmt: skip
+    status, due = (JobStatus.QUEUED, m.deliver_at) if died_at is None else (JobStatus.DEAD, None)
+    return (j.id, m.id, j.consumer_key, m.priority, status, died_at or m.received_at, m.received_at, due, died_at,
+            j.expires_at, 0, 0, j.dead_reason)  # fmt: skip
 
 
 def _death_values(j: JobRow) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import Connection, Table, delete, text
 
@@ -18,3 +19,12 @@ def remove(connection: Connection, table: Table, column: str, ids: Sequence[str]
         else:
             joined = f"DELETE {table.name} FROM {_IDS} STRAIGHT_JOIN {table.name} ON {table.name}.{column} = wanted.id"
             connection.execute(text(joined), {"ids": json.dumps(chunk)})
+
+
+def remove_with(connection: Connection, table: str, column: str, jobs: str, where: str, values: dict[str, Any]) -> None:
+    """Delete what hangs on the jobs that a condition finds. Primary key of the table, joined from them."""
+    if connection.dialect.name == "sqlite":
+        statement = f"DELETE FROM {table} WHERE {column} IN (SELECT job.id FROM {jobs} WHERE {where})"
+    else:
+        statement = f"DELETE {table} FROM {jobs} STRAIGHT_JOIN {table} ON {table}.{column} = job.id WHERE {where}"
+    connection.execute(text(statement), values)

@@ -1,16 +1,21 @@
-"""Dead jobs that are taken back, and what the dead-letter summary must forget of them.
+"""The dead-letter summary where jobs die and where the dead are taken back.
 
 A dead job is counted if and only if its statusChangedAt <= last_checked_at of its consumer's row. Lock order
 everywhere: summary rows, the lowest consumer first, then jobs by id.
 """
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
 from enum import StrEnum
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, func, select, update
 
+from broker.store.faults import Again
 from broker.store.tables import dlq_summary as t
+from broker.store.types import now
+
+TICK = timedelta(microseconds=1)
 
 
 class Total(StrEnum):
@@ -22,30 +27,67 @@ class Total(StrEnum):
     MOVED = "moved_total"
 
 
-def lock(connection: Connection, consumer_keys: Iterable[int]) -> None:
-    """Lock the summary rows of consumers, before any of their jobs. Primary key."""
+@contextmanager
+def stamped(connection: Connection, consumer_keys: Collection[int], settle: float) -> Iterator[datetime]:
+    """The moment that deaths of these consumers are stamped with; write them inside, with nothing slow in between.
+
+    A checkpoint leaves out the last `settle` seconds, and waits for what is written and not yet committed. So a death
+    is missed by none as long as its stamp is later than every checkpoint, and it is written within `settle` of it.
+    Both are made sure of here: a stamp is lifted over a checkpoint that is ahead of the clock, and a transaction that
+    took too long, or was overtaken, is rolled back and done again.
+    """
+    started, checked_at = _clock_and_checkpoint(connection, consumer_keys)
+    stamp = started if checked_at is None else max(started, checked_at + TICK)
+    yield stamp
+    ended, checked_at = _clock_and_checkpoint(connection, consumer_keys)
+    in_time = timedelta(0) <= ended - started <= timedelta(seconds=settle)
+    if not in_time or (checked_at is not None and checked_at >= stamp):
+        raise Again("deaths were written too late for their stamp")
+
+
+def lock(connection: Connection, consumer_keys: Iterable[int]) -> dict[int, datetime]:
+    """Lock the summary rows of consumers, before any of their jobs; gives their last checkpoints. Primary key."""
+    found: dict[int, datetime] = {}
     for key in sorted(set(consumer_keys)):
-        connection.execute(select(t.c.consumerId).where(t.c.consumerId == key).with_for_update()).first()
+        query = select(t.c.last_checked_at).where(t.c.consumerId == key).with_for_update()
+        row = connection.execute(query).first()
+        if row is not None:
+            found[key] = row.last_checked_at
+    return found
 
 
 def take_back(connection: Connection, consumer_key: int, died_at: Sequence[datetime], total: Total) -> None:
     """Dead jobs of a consumer are dead no more; `died_at` has the old statusChangedAt of each of them.
 
-    The summary row must be locked. Those that no checkpoint has counted were never in dead_count, nor in died_total:
-    there they are added now, so that what died and what went always balance. Primary key.
+    The summary row must be locked; that of a deleted consumer is gone. Primary key.
     """
-    if not died_at:
-        return
-    checked_at = connection.execute(select(t.c.last_checked_at).where(t.c.consumerId == consumer_key)).scalar_one()
-    counted = sum(at <= checked_at for at in died_at)
+    checked_at = connection.execute(select(t.c.last_checked_at).where(t.c.consumerId == consumer_key)).scalar()
+    if died_at and checked_at is not None:
+        counted = sum(at <= checked_at for at in died_at)
+        forget(connection, consumer_key, counted, len(died_at) - counted, total)
+
+
+def forget(connection: Connection, consumer_key: int, counted: int, uncounted: int, total: Total) -> None:
+    """So many dead are dead no more, of those that a checkpoint has counted, and of those that none has.
+
+    The latter never were in dead_count, nor in died_total: there they are added now, so that what died and what went
+    always balance. The summary row must be locked. Primary key.
+    """
     connection.execute(
         update(t)
         .where(t.c.consumerId == consumer_key)
         .values(
             {
                 t.c.dead_count: t.c.dead_count - counted,
-                t.c.died_total: t.c.died_total + len(died_at) - counted,
-                t.c[total.value]: t.c[total.value] + len(died_at),
+                t.c.died_total: t.c.died_total + uncounted,
+                t.c[total.value]: t.c[total.value] + counted + uncounted,
             }
         )
     )
+
+
+def _clock_and_checkpoint(connection: Connection, consumer_keys: Collection[int]) -> tuple[datetime, datetime | None]:
+    """The database's time and the latest checkpoint of any of these consumers, as far as committed. Primary key."""
+    query = select(now(), func.max(t.c.last_checked_at)).where(t.c.consumerId.in_(consumer_keys))
+    moment, checked_at = connection.execute(query).one()
+    return moment, checked_at

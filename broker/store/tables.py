@@ -24,6 +24,7 @@ from broker.store.types import UtcDateTime, ascii_code, long_text, payload_bytes
 metadata = MetaData()
 MYSQL: dict[str, Any] = {"mysql_engine": "InnoDB", "mysql_charset": "utf8mb4", "mysql_collate": "utf8mb4_bin"}
 REGISTRY: dict[str, Any] = {**MYSQL, "sqlite_autoincrement": True}
+DLQ_COUNTS = ("count", "died", "requeued", "deleted", "archived", "moved")
 
 producer = Table(
     "producer",
@@ -232,6 +233,9 @@ dlq_summary = Table(
     Column("deleted_total", BigInteger, nullable=False, server_default="0"),
     Column("archived_total", BigInteger, nullable=False, server_default="0"),
     Column("moved_total", BigInteger, nullable=False, server_default="0"),
+    *(Column(f"opening_{name}", BigInteger, nullable=False, server_default="0") for name in DLQ_COUNTS),
+    Column("drift", BigInteger, nullable=False, server_default="0"),
+    Column("audited_at", UtcDateTime),
     **MYSQL,
 )
 
@@ -247,6 +251,17 @@ dlq_history = Table(
     Column("archived", BigInteger, nullable=False),
     Column("moved", BigInteger, nullable=False),
     Column("closing", BigInteger, nullable=False),
+    **MYSQL,
+)
+
+dlq_run = Table(
+    "dlq_run",
+    metadata,
+    Column("name", ascii_code(32), primary_key=True),
+    Column("ranAt", UtcDateTime, nullable=False),
+    Column("microseconds", BigInteger, nullable=False),
+    Column("counted", BigInteger, nullable=False),
+    Column("owner", ascii_code(64), nullable=False),
     **MYSQL,
 )
 

@@ -1,0 +1,1 @@
+"""Keeps the dead-letter summary exact."""

@@ -1,0 +1,119 @@
+"""Work on many dead jobs: what was asked, how far it is, and how it ended."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from broker.domain.dead_selection import DeadAct, OperationState
+from broker.domain.pages import Cursor, Page
+from broker.store.bulk import time_text
+from broker.store.dead_ranges import Spot
+from broker.store.moments import as_time
+from broker.store.paging import Order, fetch_page
+from broker.store.tables import channel, consumer
+from broker.store.tables import operation as t
+from broker.store.types import AnyRow, now
+
+KEY = (str,)
+_QUERY = (
+    select(t, consumer.c.consumerId.label("publicId"), channel.c.channelId.label("publicChannelId"))
+    .outerjoin(consumer, consumer.c.id == t.c.consumerId)
+    .outerjoin(channel, channel.c.id == consumer.c.channelId)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One of them; without ids its consumer is deleted. `force`: also what may not be deleted otherwise."""
+
+    id: str
+    act: DeadAct
+    state: OperationState
+    consumer_key: int
+    channel_id: str | None
+    consumer_id: str | None
+    until: datetime
+    filter: dict[str, str]
+    force: bool
+    after: Spot | None
+    total: int | None
+    done: int
+    skipped: int
+    actor: str
+    created_at: datetime
+    changed_at: datetime
+
+
+def create(connection: Connection, operation: Operation) -> None:
+    """Write down what was asked."""
+    selection = {"until": time_text(operation.until), "filter": operation.filter, "force": operation.force}
+    values = {"kind": operation.act.value, "state": operation.state.value, "consumerId": operation.consumer_key,
+              "selection": json.dumps(selection), "total": operation.total, "done": 0, "skipped": 0,
+              "actor": operation.actor, "createdAt": now(), "changedAt": now()}  # fmt: skip
+    connection.execute(insert(t).values(id=operation.id, **values))
+
+
+def find(connection: Connection, operation_id: str, lock: bool = False) -> Operation | None:
+    """One of them, locked where it is about to change. Primary key."""
+    if lock:
+        connection.execute(select(t.c.id).where(t.c.id == operation_id).with_for_update()).first()
+    row = connection.execute(_QUERY.where(t.c.id == operation_id)).first()
+    return None if row is None else _operation(row)
+
+
+def advance(connection: Connection, operation_id: str, after: Spot, done: int, skipped: int) -> None:
+    """How far it is now. Primary key."""
+    cursor = f"{time_text(after.died_at)}|{after.job_id}"
+    more = {t.c.done: t.c.done + done, t.c.skipped: t.c.skipped + skipped, t.c.cursor: cursor, t.c.changedAt: now()}
+    connection.execute(update(t).where(t.c.id == operation_id).values(more))
+
+
+def end(connection: Connection, operation_id: str, state: OperationState) -> bool:
+    """It runs no more; False when it did not run. Primary key."""
+    running = update(t).where(t.c.id == operation_id, t.c.state == OperationState.RUNNING.value)
+    return bool(connection.execute(running.values(state=state.value, changedAt=now())).rowcount)
+
+
+def running(connection: Connection, most: int) -> Sequence[str]:
+    """Those that are not done, the oldest first. Index: operation_by_state."""
+    query = select(t.c.id).where(t.c.state == OperationState.RUNNING.value).order_by(t.c.id).limit(most)
+    return connection.execute(query).scalars().all()
+
+
+def page(connection: Connection, cursor: Cursor | None, limit: int) -> Page[Operation]:
+    """All of them, newest first. Primary key."""
+    query = select(t.c.id, *(c for c in _QUERY.selected_columns if c.name != "id")).select_from(
+        *_QUERY.get_final_froms()
+    )
+    return fetch_page(connection, query, Order((t.c.id,)), cursor, limit, _operation)
+
+
+def _operation(row: AnyRow) -> Operation:
+    selection: dict[str, Any] = json.loads(row.selection)
+    return Operation(
+        id=row.id,
+        act=DeadAct(row.kind),
+        state=OperationState(row.state),
+        consumer_key=row.consumerId,
+        channel_id=row.publicChannelId,
+        consumer_id=row.publicId,
+        until=as_time(selection["until"]),
+        filter=selection["filter"],
+        force=selection["force"],
+        after=None if row.cursor is None else _spot(row.cursor),
+        total=row.total,
+        done=row.done,
+        skipped=row.skipped,
+        actor=row.actor,
+        created_at=row.createdAt,
+        changed_at=row.changedAt,
+    )
+
+
+def _spot(cursor: str) -> Spot:
+    moment, _, job_id = cursor.partition("|")
+    return Spot(as_time(moment), job_id)
