@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
+from broker.operations.tally import Happened
+
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
@@ -19,7 +21,6 @@ class EngineMetrics:
             "broker_delivery_seconds", "How long deliveries took", ["outcome"], buckets=BOUNDS, registry=registry
         )
         self._failures = counter("failures", "Failures by what became of the job", "result")
-        self._deaths = counter("jobs_died", "Jobs that died, by reason", "reason")
         self._late = counter("late_answers", "Answers that came when the lease was lost")
         self._given_back = counter("leases_lost_jobs", "Jobs that wait again because their lease was lost")
         self._opened = counter("breaker_opened", "Breakers that opened")
@@ -34,11 +35,9 @@ class EngineMetrics:
             if count:
                 bucket.inc(count)
 
-    def finished(self, results: Mapping[str, int], deaths: Mapping[str, int]) -> None:
+    def finished(self, results: Mapping[str, int]) -> None:
         for result, count in results.items():
             self._failures.labels(result).inc(count)
-        for reason, count in deaths.items():
-            self._deaths.labels(reason).inc(count)
 
     def late(self, count: int) -> None:
         self._late.inc(count)
@@ -50,6 +49,34 @@ class EngineMetrics:
         self._opened.inc(count)
 
 
+class DeadLetterCounters:
+    """What happened to the dead, by reason or by the way it was done."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._counters = {
+            what: Counter(f"broker_jobs_{what.value}_total", about, ["reason"], registry=registry)
+            for what, about in _ABOUT.items()
+        }
+
+    def count(self, what: Happened, reason: str, number: int) -> None:
+        self._counters[what].labels(reason).inc(number)
+
+
+_ABOUT = {
+    Happened.DIED: "Jobs that died, by reason, whether kept, moved or discarded",
+    Happened.DISCARDED: "Dying jobs that were discarded, by reason of death",
+    Happened.REQUEUED: "Dead jobs that wait again, by the way it was done",
+    Happened.DELETED: "Dead jobs that were deleted, by the way it was done",
+    Happened.ARCHIVED: "Dead jobs that were archived, by the way it was done",
+    Happened.MOVED: "Dead jobs that were moved to a dead channel by hand, by the way it was done",
+}
+
+
 def engine_metrics() -> EngineMetrics:
     """Those of this process."""
     return EngineMetrics(CollectorRegistry())
+
+
+def dead_letter_counters() -> DeadLetterCounters:
+    """Those of this process."""
+    return DeadLetterCounters(CollectorRegistry())

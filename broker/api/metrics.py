@@ -1,6 +1,7 @@
 """/metrics: the HTTP side by prometheus-flask-exporter, and the broker's own; summed over all serving processes."""
 
 import os
+from pathlib import Path
 
 from flask import Blueprint, Flask, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, generate_latest
@@ -8,10 +9,19 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_flask_exporter import PrometheusMetrics
 
 from broker.api import reading
+from broker.api.dead_letters_gauge import DeadLetterCollector
+from broker.api.last_known import LastKnown
 from broker.operations.access import require_monitor
 from broker.operations.parts import Parts
+from broker.telemetry import DeadLetterCounters
 
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
+
+
+def _folder() -> Path | None:
+    """Where the processes of this instance meet, when there are several."""
+    found = os.environ.get(MULTIPROCESS)
+    return None if found is None else Path(found)
 
 
 class Metrics:
@@ -26,6 +36,8 @@ class Metrics:
             registry=self.registry,
         )
 
+        self.dead_letters = DeadLetterCounters(self.registry)
+
     def count_retry(self, transaction: str, error: str) -> None:
         """A transaction was rolled back and is tried again."""
         self._retries.labels(transaction, error).inc()
@@ -33,22 +45,23 @@ class Metrics:
     def init_app(self, app: Flask, parts: Parts) -> None:
         """Measure every request, and show the measures."""
         PrometheusMetrics(app, path=None, registry=self.registry, group_by="endpoint")
-        app.register_blueprint(self._blueprint(parts))
+        app.register_blueprint(self._blueprint(parts, DeadLetterCollector(parts, LastKnown(_folder()))))
 
-    def exposition(self) -> bytes:
-        """All metrics as text; those of every process when several serve."""
-        if os.environ.get(MULTIPROCESS) is None:
-            return generate_latest(self.registry)
-        together = CollectorRegistry()
-        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
-        return generate_latest(together)
+    def exposition(self, dead_letters: DeadLetterCollector) -> bytes:
+        """All metrics as text; those of every process when several serve. The dead are asked of the database."""
+        asked = CollectorRegistry()
+        asked.register(dead_letters)
+        if _folder() is None:
+            return generate_latest(self.registry) + generate_latest(asked)
+        MultiProcessCollector(asked)  # type: ignore[no-untyped-call]
+        return generate_latest(asked)
 
-    def _blueprint(self, parts: Parts) -> Blueprint:
+    def _blueprint(self, parts: Parts, dead_letters: DeadLetterCollector) -> Blueprint:
         views = Blueprint("metrics", __name__)
 
         @views.get("/metrics")
         def metrics() -> Response:
             require_monitor(parts, reading.credentials())
-            return Response(self.exposition(), content_type=CONTENT_TYPE_LATEST)
+            return Response(self.exposition(dead_letters), content_type=CONTENT_TYPE_LATEST)
 
         return views

@@ -20,7 +20,7 @@ def application() -> WsgiApplication:
     settings = load(None, os.environ, {})
     configure_logging(settings.log_level)
     metrics = Metrics()
-    app = create_app(build_parts(settings, metrics.count_retry), metrics)
+    app = create_app(build_parts(settings, metrics.count_retry, tally=metrics.dead_letters), metrics)
     collect_less_often()
     return in_one_piece(app)
 

@@ -5,11 +5,14 @@ import click
 from broker.cli.context import CliContext
 from broker.cli.fitness import refuse_unfit, take
 from broker.cli.output import show_json
+from broker.config import Settings
 from broker.dlq.bookkeeper import Bookkeeper
 from broker.dlq.checkpointer import Checkpointer, Outcome
 from broker.logs import configure_logging
+from broker.operations.parts import Parts
 from broker.runtime.supervisor import Stop
 from broker.runtime.worker import stop_with
+from broker.wiring import build_parts
 
 
 @click.command()
@@ -30,8 +33,9 @@ def checkpoint(context: CliContext, once: bool, interval: str | None, as_json: b
     if parent is not None:
         stop_with(parent)
     take(context, dlq_summary_interval=interval)
-    parts = context.parts()
-    refuse_unfit(parts)
+    unfit = context.parts()
+    refuse_unfit(unfit)
+    parts = _parts(unfit.settings)
     configure_logging(parts.settings.log_level)
     if once:
         _run_once(Checkpointer(parts), as_json)
@@ -40,6 +44,12 @@ def checkpoint(context: CliContext, once: bool, interval: str | None, as_json: b
     stop.listen()
     click.echo(f"Broker {parts.settings.broker_id!r} keeps the dead-letter summary.")
     Bookkeeper(parts).run(stop)
+
+
+def _parts(settings: Settings) -> Parts:
+    from broker.telemetry import dead_letter_counters  # noqa: PLC0415 - it looks for its folder when loaded
+
+    return build_parts(settings, tally=dead_letter_counters())
 
 
 def _run_once(checkpointer: Checkpointer, as_json: bool) -> None:

@@ -10,6 +10,7 @@ from broker.delivery.outlets import Share
 from broker.dlq.bookkeeper import Bookkeeper
 from broker.domain.ids import XidFactory
 from broker.logs import configure_logging
+from broker.operations.parts import Parts
 from broker.runtime.cores import engine_workers
 from broker.runtime.supervisor import Stop, Supervisor
 from broker.runtime.worker import collect_less_often, stop_with
@@ -45,17 +46,19 @@ def work(context: CliContext, workers: int | None, parent: int | None) -> None:
 
 def _run(settings: Settings, share: Share, stop: Stop) -> None:
     """So many processes deliver; the last one keeps the books."""
+    from broker.telemetry import dead_letter_counters  # noqa: PLC0415 - it looks for its folder when loaded
+
+    parts = build_parts(settings, tally=dead_letter_counters())
     if share.index < share.of:
-        _deliver(settings, share, stop)
+        _deliver(parts, share, stop)
     else:
-        Bookkeeper(build_parts(settings)).run(stop)
+        Bookkeeper(parts).run(stop)
 
 
-def _deliver(settings: Settings, share: Share, stop: Stop) -> None:
+def _deliver(parts: Parts, share: Share, stop: Stop) -> None:
     from broker.telemetry import engine_metrics  # noqa: PLC0415 - it looks for its folder when loaded
 
-    parts = build_parts(settings)
-    owner = f"{settings.broker_id}-{XidFactory().new()}"
+    owner = f"{parts.settings.broker_id}-{XidFactory().new()}"
     engine = Engine(parts, owner, share, engine_metrics())
     collect_less_often()
     engine.run(stop)

@@ -130,8 +130,8 @@ class Desk:
                 log.exception("the result of job %s could not be written", report.job_id)
 
     def _tell(self, done: Finished) -> None:
-        if done.results or done.deaths:
-            self._telemetry.finished(Counter(done.results.values()), Counter(done.deaths.values()))
+        if done.results:
+            self._telemetry.finished(Counter(done.results.values()))
         if done.late:
             self._telemetry.late(done.late)
 

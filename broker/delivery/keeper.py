@@ -1,7 +1,6 @@
 """Looks after what nobody holds any more: ended leases and expired jobs. Every process does it, side by side."""
 
 import random
-from collections import Counter
 from collections.abc import Callable
 
 from broker.delivery.telemetry import Telemetry
@@ -35,5 +34,5 @@ class Keeper:
         if reaped.given_back:
             self._telemetry.given_back(reaped.given_back)
         if reaped.deaths:
-            self._telemetry.finished({"dead": len(reaped.deaths)}, Counter(reaped.deaths.values()))
+            self._telemetry.finished({"dead": len(reaped.deaths)})
         return bool(reaped.ended)

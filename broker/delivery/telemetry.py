@@ -10,8 +10,8 @@ class Telemetry(Protocol):
     def delivered(self, outcome: str, seconds: Sequence[float]) -> None:
         """Deliveries that ended so, and how long each took."""
 
-    def finished(self, results: Mapping[str, int], deaths: Mapping[str, int]) -> None:
-        """What was written: results of failures by kind, and deaths by reason."""
+    def finished(self, results: Mapping[str, int]) -> None:
+        """What was written: results of failures by kind."""
 
     def late(self, count: int) -> None:
         """Answers that came when the lease was lost."""
@@ -28,7 +28,7 @@ class Silence:
 
     def delivered(self, outcome: str, seconds: Sequence[float]) -> None: ...
 
-    def finished(self, results: Mapping[str, int], deaths: Mapping[str, int]) -> None: ...
+    def finished(self, results: Mapping[str, int]) -> None: ...
 
     def late(self, count: int) -> None: ...
 

@@ -73,13 +73,19 @@ class Checkpointer:
     def _due_in(self, connection: Connection) -> float:
         moment, checked_at = store.standing(connection)
         if not checked_at:
-            return self._settings.dlq_summary_interval
+            return self._due_in_without_consumers(connection, moment)
         high = moment - timedelta(seconds=self._settings.dlq_settle)
         age = (high - min(checked_at.values())).total_seconds()
         rest = max(0.0, self._settings.dlq_summary_interval - age)
         if rest and length(connection, tails_of(checked_at, high), LONG_TAIL) >= LONG_TAIL:
             return 0.0
         return rest
+
+    def _due_in_without_consumers(self, connection: Connection, moment: datetime) -> float:
+        """Nothing to count, but the age of the last checkpoint must not look as if nobody were at work."""
+        run = store.last_run(connection, RUN)
+        since = None if run is None else (moment - run.ran_at).total_seconds()
+        return 0.0 if since is None else max(0.0, self._settings.dlq_summary_interval - since)
 
     def _run(self, lock: NamedLock, force: bool) -> Result:
         """Whether it is due is asked again under the lock: another may just have done it."""

@@ -12,7 +12,7 @@ from broker.domain.errors import Invalid, NotFound
 from broker.domain.ids import is_xid
 from broker.domain.pages import Cursor, Page
 from broker.domain.registry import Consumer
-from broker.operations.dead_chunks import Chunk, run_chunk
+from broker.operations.dead_chunks import HAPPENED, Chunk, run_chunk
 from broker.operations.dlq_status import read_status
 from broker.operations.locking import LockLost, NamedLock
 from broker.operations.parts import Parts
@@ -99,6 +99,8 @@ def _work(parts: Parts, lock: NamedLock, operation_id: str, ends: float, watch: 
     while True:
         chunk: Chunk = parts.database.write("run operation", lambda c: run_chunk(parts, c, lock, operation_id))
         done += chunk.changed
+        if chunk.changed and chunk.act is not None:
+            parts.tally.count(HAPPENED[chunk.act], "bulk", chunk.changed)
         watch(done)
         if chunk.last:
             _tell(get_operation(parts, operation_id))

@@ -11,6 +11,7 @@ from broker.domain.dead_selection import DeadAct, DeadFilter, OperationState, pa
 from broker.domain.states import JobStatus
 from broker.operations.locking import NamedLock
 from broker.operations.parts import Parts
+from broker.operations.tally import Happened
 from broker.store import dead_ranges, deaths, operations, summary, targets
 from broker.store.dead_ranges import Spot, Stretch
 from broker.store.engine import Connection
@@ -22,6 +23,8 @@ MOVED_AT_ONCE = 500
 _START = Spot(datetime(1970, 1, 1, tzinfo=UTC), "")
 _TOTALS = {DeadAct.REQUEUE: Total.REQUEUED, DeadAct.DELETE: Total.DELETED, DeadAct.ARCHIVE: Total.ARCHIVED,
            DeadAct.MOVE: Total.MOVED}  # fmt: skip
+HAPPENED = {DeadAct.REQUEUE: Happened.REQUEUED, DeadAct.DELETE: Happened.DELETED, DeadAct.ARCHIVE: Happened.ARCHIVED,
+            DeadAct.MOVE: Happened.MOVED}  # fmt: skip
 _EVENTS = {DeadAct.REQUEUE: (JobStatus.QUEUED, "requeued"), DeadAct.ARCHIVE: (JobStatus.ARCHIVED, "archived")}
 log = logging.getLogger(__name__)
 
@@ -31,6 +34,7 @@ class Chunk(NamedTuple):
 
     changed: int
     last: bool
+    act: DeadAct | None = None
 
 
 def run_chunk(parts: Parts, connection: Connection, lock: NamedLock, operation_id: str) -> Chunk:
@@ -47,7 +51,7 @@ def run_chunk(parts: Parts, connection: Connection, lock: NamedLock, operation_i
     counted = changed if stretch.counted else 0
     summary.forget(connection, stretch.consumer_key, counted, changed - counted, _TOTALS[operation.act])
     operations.advance(connection, operation.id, stretch.last, changed, max(0, stretch.length - changed))
-    return Chunk(changed, False)
+    return Chunk(changed, False, operation.act)
 
 
 def _next_stretch(parts: Parts, connection: Connection, operation: Operation) -> Stretch | None:

@@ -9,6 +9,7 @@ from broker.domain.ids import is_xid
 from broker.domain.registry import Consumer
 from broker.domain.states import DeadReason, JobStatus
 from broker.operations.parts import Parts
+from broker.operations.tally import Happened
 from broker.store import job_acts as store
 from broker.store import summary
 from broker.store.engine import Connection
@@ -33,6 +34,7 @@ def requeue_dead_job(parts: Parts, consumer: Consumer, job_id: str, actor: str) 
         insert_events(connection, time.moment, [Event(job.id, parts.ids.new(), RETRY.event, actor)])
 
     _with_job(parts, consumer, job_id, "requeue dead job", work)
+    parts.tally.count(Happened.REQUEUED, "one", 1)
     log.info("%s requeued job %s of %s/%s", actor, job_id, consumer.channel_id, consumer.id)
 
 
@@ -48,6 +50,7 @@ def delete_dead_job(parts: Parts, consumer: Consumer, job_id: str, actor: str, f
         store.drop(connection, [job])
 
     _with_job(parts, consumer, job_id, "delete dead job", work)
+    parts.tally.count(Happened.DELETED, "one", 1)
     log.info("%s deleted job %s of %s/%s", actor, job_id, consumer.channel_id, consumer.id)
 
 

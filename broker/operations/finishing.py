@@ -9,6 +9,7 @@ from typing import NamedTuple
 from broker.domain.failures import Answered, Failure, Outcome
 from broker.operations.parts import Parts
 from broker.operations.settling import Case, Settling, moving
+from broker.operations.tally import tally_deaths
 from broker.store import finishing as store
 from broker.store import leases
 from broker.store.engine import Connection
@@ -39,6 +40,7 @@ class Finished:
     late: int = 0
     results: dict[str, str] = field(default_factory=dict)
     deaths: dict[str, str] = field(default_factory=dict)
+    discarded: list[str] = field(default_factory=list)
     paused: list[int] = field(default_factory=list)
 
 
@@ -65,7 +67,9 @@ def finish_all(
     def attempt(may_move: bool) -> Finished:
         return parts.database.write("finish", lambda c: work(c, may_move), repeatable=True)
 
-    return moving(parts, attempt)
+    done = moving(parts, attempt)
+    tally_deaths(parts.tally, done.deaths.values(), done.discarded)
+    return done
 
 
 def finish(
@@ -130,7 +134,7 @@ def _fail(
     settling.settle(cases)
     done.late += len(reports) - len(cases)
     done.results |= {r.job_id: LATE for r in reports if r.job_id not in held} | settling.results
-    done.deaths, done.paused = settling.deaths, settling.paused
+    done.deaths, done.discarded, done.paused = settling.deaths, settling.discarded, settling.paused
 
 
 def _locked(connection: Connection, reports: Sequence[Report]) -> dict[str, store.Held]:

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from broker.domain.acts import FAIL, RETRY, ActRequest, why_not
-from broker.domain.states import JobStatus
+from broker.domain.acts import DROP, FAIL, RETRY, ActRequest, why_not
+from broker.domain.states import DeadReason, JobStatus
 from broker.domain.transitions import may_become
 from broker.operations.jobs import resolve
 from broker.operations.parts import Parts
 from broker.operations.rules import max_retries_of
+from broker.operations.tally import Happened, Tally
 from broker.store import job_acts as store
 from broker.store import summary
 from broker.store.engine import Connection
@@ -48,6 +49,7 @@ def act_on_jobs(parts: Parts, wanted: ActRequest) -> list[ActOutcome]:
     for start in range(0, len(ids), CHUNK):
         work = _Chunk(parts, wanted, ids[start : start + CHUNK])
         outcomes.update(parts.database.write(f"{wanted.act.name} jobs", work))
+        work.tell(parts.tally)
     told = [outcomes.get(one or name, _not_found(one or name)) for name, one in resolved.items()]
     _tell(wanted, told)
     return told
@@ -58,6 +60,7 @@ class _Chunk:
 
     def __init__(self, parts: Parts, wanted: ActRequest, ids: Sequence[str]) -> None:
         self._parts, self._wanted, self._ids = parts, wanted, ids
+        self._dead = self._done = 0
 
     def __call__(self, connection: Connection) -> dict[str, ActOutcome]:
         owners = store.consumers_of(connection, self._ids)
@@ -66,8 +69,16 @@ class _Chunk:
         jobs = store.lock(connection, list(owners))
         refused = dict(self._refused(connection, jobs))
         taken = [one for one in jobs if one.id not in refused]
+        self._dead, self._done = sum(one.status is JobStatus.DEAD for one in taken), len(taken)
         self._write(connection, taken)
         return {one.id: _outcome(one.id, refused.get(one.id)) for one in jobs}
+
+    def tell(self, tally: Tally) -> None:
+        """After the commit: what left the dead, or came to them."""
+        if self._wanted.act is FAIL and self._done:
+            tally.count(Happened.DIED, DeadReason.FORCED, self._done)
+        elif self._dead:
+            tally.count(Happened.DELETED if self._wanted.act is DROP else Happened.REQUEUED, "hand", self._dead)
 
     def _refused(self, connection: Connection, jobs: Sequence[Locked]) -> Iterator[tuple[str, str]]:
         leased = store.valid_leases(connection, [one.lease_token for one in jobs if one.lease_token is not None])

@@ -1,12 +1,13 @@
 """What operations work with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from broker.config import Settings
 from broker.domain.clock import Clock
 from broker.domain.ids import XidFactory
 from broker.operations.registry_cache import RegistryCache
 from broker.operations.sealing import Sealer
+from broker.operations.tally import NoTally, Tally
 from broker.store.engine import Database
 
 
@@ -20,3 +21,4 @@ class Parts:
     database: Database
     cache: RegistryCache
     sealer: Sealer
+    tally: Tally = field(default_factory=NoTally)

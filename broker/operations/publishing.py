@@ -11,9 +11,11 @@ from typing import NamedTuple
 from broker.domain.errors import BrokerError, DuplicateMessage, NotFound, TooLarge, TooSoon, Unavailable
 from broker.domain.messages import Publication
 from broker.domain.registry import Channel, Producer
+from broker.domain.states import DeadReason
 from broker.operations.fanout import Posting, fan_out, message_row
 from broker.operations.parts import Parts
 from broker.operations.places import message_place
+from broker.operations.tally import Happened
 from broker.runtime.gather import Gather
 from broker.store import publishing as store
 from broker.store.engine import Connection, Duplicate
@@ -98,7 +100,11 @@ class Publisher:
 
     def _write(self, postings: Sequence[Posting], look_first: bool) -> list[Outcome]:
         """A commit whose answer was lost is tried again: then our own rows are found as duplicates of themselves."""
-        return self._parts.database.write("publish", _Batch(self._parts, postings, look_first), repeatable=True)
+        batch = _Batch(self._parts, postings, look_first)
+        outcomes = self._parts.database.write("publish", batch, repeatable=True)
+        if batch.dead:
+            self._parts.tally.count(Happened.DIED, DeadReason.MAX_HOPS, batch.dead)
+        return outcomes
 
 
 class _Batch:
@@ -106,6 +112,7 @@ class _Batch:
 
     def __init__(self, parts: Parts, postings: Sequence[Posting], look_first: bool) -> None:
         self.parts, self.postings, self.look_first = parts, postings, look_first
+        self.dead = 0
 
     def __call__(self, connection: Connection) -> list[Outcome]:
         """Outcomes in the order of the postings."""
@@ -113,7 +120,9 @@ class _Batch:
         taken = store.existing(connection, (p.place for p in self.postings)) if self.look_first else {}
         outcomes, fresh = self._sort(taken, opened)
         messages = [message_row(posting, moment) for posting in fresh]
-        store.insert(connection, messages, fan_out(self.parts, messages, opened), self.parts.settings.dlq_settle)
+        jobs = fan_out(self.parts, messages, opened)
+        store.insert(connection, messages, jobs, self.parts.settings.dlq_settle)
+        self.dead = sum(job.is_dead for job in jobs)
         return outcomes
 
     def _sort(

@@ -8,6 +8,7 @@ from broker.domain.states import ConsumerType, DeadReason, JobStatus
 from broker.operations.finishing import BROKER
 from broker.operations.parts import Parts
 from broker.operations.settling import Case, Settling, moving
+from broker.operations.tally import tally_deaths
 from broker.store import expiring, finishing, leases, targets
 from broker.store.engine import Connection
 from broker.store.moments import SqlTime
@@ -25,6 +26,7 @@ class Reaped:
     ended: int = 0
     given_back: int = 0
     deaths: dict[str, str] = field(default_factory=dict)
+    discarded: list[str] = field(default_factory=list)
 
 
 def reap_leases(parts: Parts) -> Reaped:
@@ -44,13 +46,15 @@ def bury(parts: Parts, consumer_key: int, ids: Sequence[str]) -> None:
     def work(parts: Parts, connection: Connection, may_move: bool) -> Reaped:
         settling = Settling(parts, connection, SqlTime(connection), {consumer_key}, may_move)
         settling.settle(_dying_cases(connection, SqlTime(connection), ids))
-        return Reaped(len(ids), 0, settling.deaths)
+        return Reaped(len(ids), 0, settling.deaths, settling.discarded)
 
     _with_dead_channels(parts, "bury jobs", work)
 
 
 def _with_dead_channels(parts: Parts, name: str, work: Callable[[Parts, Connection, bool], Reaped]) -> Reaped:
-    return moving(parts, lambda may: parts.database.write(name, lambda c: work(parts, c, may), repeatable=True))
+    reaped = moving(parts, lambda may: parts.database.write(name, lambda c: work(parts, c, may), repeatable=True))
+    tally_deaths(parts.tally, reaped.deaths.values(), reaped.discarded)
+    return reaped
 
 
 def _reap_leases(parts: Parts, connection: Connection, may_move: bool) -> Reaped:
@@ -85,6 +89,7 @@ def _fail_lost(
     lost = finishing.lock_held(connection, dict.fromkeys(lease.job_ids, lease.token))
     settling.settle([Case(one, LEASE_EXPIRED, BROKER) for one in lost])
     reaped.deaths |= settling.deaths
+    reaped.discarded += settling.discarded
     reaped.given_back += len(lost) - len(settling.deaths)
 
 
@@ -101,7 +106,7 @@ def _expire_jobs(parts: Parts, connection: Connection, may_move: bool) -> Reaped
     settling.settle(_dying_cases(connection, time, waiting))
     expiring.postpone(connection, time, [one for one in entries if one.job_id in leased], POSTPONE_SECONDS)
     expiring.forget(connection, [one for one in entries if one.job_id not in leased])
-    reaped.ended, reaped.deaths = len(entries), settling.deaths
+    reaped.ended, reaped.deaths, reaped.discarded = len(entries), settling.deaths, settling.discarded
     return reaped
 
 

@@ -86,6 +86,7 @@ class Settling:
         self._moves: dict[int, list[deaths.Move]] = {}
         self.results: dict[str, str] = {}
         self.deaths: dict[str, str] = {}
+        self.discarded: list[str] = []
         self.paused: list[int] = []
 
     def settle(self, cases: Sequence[Case]) -> None:
@@ -144,6 +145,7 @@ class Settling:
             self._move(case, failure, decision)
         else:
             self._discards.append(job.id)
+            self.discarded.append(decision.reason)
             log.warning("job %s was discarded: %s, %s %s", job.id, decision.reason, failure.type, failure.text)
 
     def _move(self, case: Case, failure: Failure, decision: Die) -> None:
