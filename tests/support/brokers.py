@@ -52,7 +52,7 @@ def make_broker(database_url: str, upgrade: bool = True, **options: object) -> B
         **options,
     }
     settings = load(None, {"BROKER_CONFIG": "none"}, given)
-    parts = build_parts(settings, metrics.count_retry, clock)
+    parts = build_parts(settings, metrics.count_retry, clock, metrics.dead_letters)
     if upgrade:
         schema.upgrade(parts.database)
     return Broker(create_app(parts, metrics), parts, clock)

@@ -28,7 +28,7 @@ class Ledger(Silence):
         """So many landed."""
         self.entries += len(seconds)
 
-    def finished(self, results: Mapping[str, int], deaths: Mapping[str, int]) -> None:
+    def finished(self, results: Mapping[str, int]) -> None:
         """So many were written."""
         self.entries += sum(results.values())
 

@@ -1,15 +1,17 @@
-"""Jobs in states that need an engine, a pull client or a checkpoint: written as rows, here and nowhere else.
+"""Jobs in states that need an engine or a pull client: written as rows, here and nowhere else.
 
 What operators can do themselves (a job fails by hand) tests do through the API.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import func, insert, select, update
 from sqlalchemy.engine import RowMapping
 
+from broker.dlq.checkpointer import Checkpointer, Result
 from broker.domain.states import JobStatus
 from broker.store.tables import dlq_summary, job, job_expiry, job_origin, lease
 from broker.store.types import now
@@ -77,25 +79,10 @@ def come_from(broker: Broker, job_id: str, source: str) -> None:
     broker.parts.database.write("test", lambda c: c.execute(made))
 
 
-def checkpoint(broker: Broker, settle: float = 0.0) -> None:
-    """What a checkpoint does: count every consumer's new dead, up to now or, while others work, a little before."""
-
-    def work(connection: Connection) -> None:
-        summaries = select(dlq_summary).order_by(dlq_summary.c.consumerId).with_for_update()
-        found = connection.execute(summaries).mappings().all()
-        high = connection.execute(select(now())).scalar_one() - timedelta(seconds=settle)
-        for one in found:
-            _count(connection, one, max(high, one["last_checked_at"]))
-
-    broker.parts.database.write("test", work)
-
-
-def _count(connection: Connection, summary: RowMapping, high: datetime) -> None:
-    mine = (job.c.consumerId == summary["consumerId"], job.c.deadAt > summary["last_checked_at"], job.c.deadAt <= high)
-    died = len(connection.execute(select(job.c.id).where(*mine).with_for_update(read=True)).all())
-    counts = {"dead_count": summary["dead_count"] + died, "died_total": summary["died_total"] + died}
-    mine_only = dlq_summary.c.consumerId == summary["consumerId"]
-    connection.execute(update(dlq_summary).where(mine_only).values(**counts, last_checked_at=high))
+def checkpoint(broker: Broker, settle: float = 0.0) -> Result:
+    """A checkpoint now: of all that died up to this moment or, while others work, up to a little before."""
+    settings = replace(broker.parts.settings, dlq_settle=settle)
+    return Checkpointer(replace(broker.parts, settings=settings)).run(force=True)
 
 
 def totals(broker: Broker) -> tuple[int, int, int, int]:
