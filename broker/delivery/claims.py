@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from broker.delivery.outlets import Outlet
+from broker.delivery.pace import Pace
 from broker.domain.work import ClaimedJob
 from broker.operations.parts import Parts
 from broker.store.claiming import SEVERAL_CONSUMERS, due_ids, lease_jobs, read_claimed
@@ -14,11 +15,6 @@ from broker.store.engine import Connection
 from broker.store.lanes import Lane, mend_plan, waiting_lanes
 from broker.store.moments import SqlTime
 
-POLL_SECONDS = 0.06
-BUSY_RESCAN_SECONDS = 0.2
-POLL_SHARE = 25
-SHORTEST_POLL, LONGEST_POLL = 0.002, 0.4
-COSTS_KEPT = 4
 BATCH = 200
 LANES_AT_ONCE = 32
 RESERVE = 8
@@ -43,14 +39,13 @@ class Claims:
     backlog would wait for each of ten thousand that have a single job.
     """
 
-    def __init__(self, parts: Parts, owner: str) -> None:
-        self._parts, self._owner = parts, owner
+    def __init__(self, parts: Parts, owner: str, pace: Pace) -> None:
+        self._parts, self._owner, self._pace = parts, owner, pace
         self._salt = random.getrandbits(30)
         self._lanes: dict[int, deque[int]] = {}
         self._turns: OrderedDict[int, None] = OrderedDict()
         self._full: OrderedDict[int, None] = OrderedDict()
-        self._idle_scan_at = self._busy_scan_at = self._mend_at = 0.0
-        self._costs: deque[float] = deque(maxlen=COSTS_KEPT)
+        self._mend_at = 0.0
 
     @property
     def idle(self) -> bool:
@@ -60,26 +55,22 @@ class Claims:
     @property
     def next_scan(self) -> float:
         """When the lanes are to be looked at again: sooner when what was found has been claimed."""
-        return self._idle_scan_at if self.idle else self._busy_scan_at
+        return self._pace.idle_at if self.idle else self._pace.busy_at
 
     def look_now(self) -> None:
         """Look at the lanes at the next occasion."""
-        self._idle_scan_at = self._busy_scan_at = 0.0
+        self._pace.look_now()
 
-    def scan(self, now: float, outlets: Mapping[int, Outlet]) -> None:
-        """Find the lanes that are due, when it is time to; the dearer a look is, the rarer."""
+    def scan(self, now: float) -> list[Lane] | None:
+        """The lanes that are due, when it is time to look for them; the dearer a look is, the rarer."""
         if now < self.next_scan:
-            return
+            return None
         began = time.perf_counter()
-        lanes = self._parts.database.read("scan lanes", waiting_lanes)
-        self._costs.append(time.perf_counter() - began)
-        due = [lane for lane in lanes if lane.due_in <= 0 and lane.consumer_key in outlets]
-        self._take(due)
-        pause = max(POLL_SECONDS, min(LONGEST_POLL, min(self._costs) * POLL_SHARE))
-        ahead = min((lane.due_in for lane in lanes if lane.due_in > 0), default=pause)
-        self._idle_scan_at = now + min(pause, max(ahead, SHORTEST_POLL))
-        self._busy_scan_at = now + max(pause, BUSY_RESCAN_SECONDS)
+        lanes = waiting_lanes(self._parts.database)
+        ahead = min((lane.due_in for lane in lanes if lane.due_in > 0), default=None)
+        self._pace.looked(now, time.perf_counter() - began, ahead)
         self._mend(now, len(lanes))
+        return [lane for lane in lanes if lane.due_in <= 0]
 
     def claim(self, now: float, outlets: Mapping[int, Outlet], most: int) -> Batch | None:
         """One batch from as many lanes as it takes; None when nobody wants any, or others were quicker."""
@@ -90,6 +81,8 @@ class Claims:
         seconds = max(outlets[key].limits.lease for (key, _), _ in wanted)
         jobs, short = self._parts.database.write("claim", lambda c: self._claim(c, token, wanted, seconds))
         self._learn([lane for lane, _ in wanted], set(short))
+        if jobs:
+            self._pace.found(now)
         return Batch(token, jobs, seconds) if jobs else None
 
     def _claim(
@@ -108,10 +101,11 @@ class Claims:
         lease_jobs(connection, clock, ids, token, self._owner, seconds, key)
         return read_claimed(connection, clock, ids), short
 
-    def _take(self, due: list[Lane]) -> None:
+    def take(self, due: list[Lane], outlets: Mapping[int, Outlet]) -> None:
         """The longest due go first; within a second each process has an order of its own, so that they seldom meet."""
         self._lanes = {}
-        for lane in sorted(due, key=lambda one: (int(one.due_in), one.consumer_key ^ self._salt)):
+        mine = [lane for lane in due if lane.consumer_key in outlets]
+        for lane in sorted(mine, key=lambda one: (int(one.due_in), one.consumer_key ^ self._salt)):
             self._lanes.setdefault(lane.consumer_key, deque()).append(lane.priority)
         for key, priorities in self._lanes.items():
             self._lanes[key] = deque(sorted(priorities, reverse=True))
@@ -166,7 +160,7 @@ class Claims:
             self._full.pop(key, None)
 
     def _mend(self, now: float, lanes: int) -> None:
-        cost = min(self._costs)
-        if now >= self._mend_at and len(self._costs) == COSTS_KEPT:
+        cost = self._pace.cost
+        if now >= self._mend_at and cost is not None:
             self._mend_at = now + MEND_SECONDS
             self._parts.database.write("mend plan", lambda c: mend_plan(c, cost, lanes))

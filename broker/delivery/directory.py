@@ -10,9 +10,10 @@ from broker.domain.work import Target
 from broker.operations.parts import Parts
 from broker.store.targets import TargetRow, read_targets
 
-REFRESH_SECONDS = 1.0
+REFRESH_SECONDS, IDLE_REFRESH_SECONDS = 1.0, 10.0
 RELOAD_SECONDS = 300.0
 OVERLAP = timedelta(seconds=10)
+NEVER = float("-inf")
 ROTATION = timedelta(hours=24)
 log = logging.getLogger(__name__)
 
@@ -24,12 +25,21 @@ class Directory:
         self._parts, self._share = parts, share
         self.outlets: dict[int, Outlet] = {}
         self._since: datetime | None = None
-        self._refresh_at = self._reload_at = 0.0
+        self._refreshed_at, self._reload_at = NEVER, 0.0
 
-    def refresh(self, now: float) -> bool:
-        """Read what changed, when it is time to; everything again now and then. True when something was read."""
-        if now < self._refresh_at:
+    def refresh(self, now: float, needed: bool) -> bool:
+        """Read what changed, when it is time to: seldom, while nothing is to be delivered. True when it was read."""
+        if now < self._refreshed_at + (REFRESH_SECONDS if needed else IDLE_REFRESH_SECONDS):
             return False
+        self._read(now)
+        return True
+
+    def look_now(self) -> None:
+        """Read at the next occasion."""
+        self._refreshed_at = NEVER
+
+    def _read(self, now: float) -> None:
+        """What changed; everything again now and then."""
         if now >= self._reload_at:
             self._since, self._reload_at = None, now + RELOAD_SECONDS
         since = None if self._since is None else self._since - OVERLAP
@@ -38,12 +48,7 @@ class Directory:
             self._drop_missing({row.key for row in rows})
         for row in rows:
             self._take(row, moment)
-        self._since, self._refresh_at = moment, now + REFRESH_SECONDS
-        return True
-
-    def look_now(self) -> None:
-        """Read at the next occasion."""
-        self._refresh_at = 0.0
+        self._since, self._refreshed_at = moment, now
 
     def _drop_missing(self, keys: set[int]) -> None:
         for key in [key for key, outlet in self.outlets.items() if key not in keys and not outlet.flying]:

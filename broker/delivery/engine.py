@@ -10,13 +10,15 @@ from broker.delivery.directory import Directory
 from broker.delivery.flights import Flights
 from broker.delivery.keeper import Keeper
 from broker.delivery.outlets import Outlet, Share
+from broker.delivery.pace import Pace
 from broker.delivery.telemetry import Silence, Telemetry
+from broker.delivery.turns import Turns
 from broker.domain.errors import Unavailable
 from broker.operations.parts import Parts
 
 MOST_WAITING = 1000
 MOST_LEASES = 64
-LONGEST_NAP = 0.05
+LONGEST_NAP, IDLE_NAP = 0.05, 0.25
 PENDING_NAP = 0.005
 AWAY_SECONDS = 0.5
 DRAIN_SECONDS = 20.0
@@ -30,10 +32,11 @@ class Engine:
     def __init__(
         self, parts: Parts, owner: str, share: Share | None = None, telemetry: Telemetry | None = None
     ) -> None:
-        telemetry = telemetry or Silence()
+        telemetry, share = telemetry or Silence(), share or Share()
+        turns = Turns(share)
         self._parts, self._clock = parts, parts.clock
-        self._directory, self._claims = Directory(parts, share or Share()), Claims(parts, owner)
-        self._desk, self._keeper = Desk(parts, telemetry), Keeper(parts, telemetry)
+        self._directory, self._claims = Directory(parts, share), Claims(parts, owner, Pace(turns))
+        self._desk, self._keeper = Desk(parts, telemetry), Keeper(parts, telemetry, turns)
         self._flights = Flights(parts, self._desk, telemetry)
         self._busy: dict[int, Outlet] = {}
         self._waiting = 0
@@ -50,7 +53,7 @@ class Engine:
             self.step()
         self.drain()
 
-    def step(self, nap: float = LONGEST_NAP) -> None:
+    def step(self, nap: float = IDLE_NAP) -> None:
         """Claim, send, gather, write; sleep at most `nap` seconds when there is nothing to do."""
         now = self._clock.seconds()
         if now >= self._away_until:
@@ -97,11 +100,13 @@ class Engine:
 
     def _ask_database(self) -> None:
         now = self._clock.seconds()
-        self._directory.refresh(now)
         self._keeper.look_after(now)
         self._desk.renew(now)
         self._desk.write_put_off()
-        self._claims.scan(now, self._directory.outlets)
+        due = self._claims.scan(now)
+        self._directory.refresh(now, needed=bool(due) or not self.idle)
+        if due is not None:
+            self._claims.take(due, self._directory.outlets)
         self._claim(now)
 
     def _claim(self, now: float) -> None:
@@ -150,4 +155,7 @@ class Engine:
         """How long nothing needs to be done."""
         if self._desk.unwritten or not self._claims.idle:
             return min(nap, PENDING_NAP)
-        return max(0.0, min(nap, self._claims.next_scan - self._clock.seconds()))
+        if self._flights.count or self._waiting:
+            nap = min(nap, LONGEST_NAP)
+        look = max(self._away_until, min(self._claims.next_scan, self._keeper.next_look))
+        return max(0.0, min(nap, look - self._clock.seconds()))

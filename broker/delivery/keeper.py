@@ -1,35 +1,37 @@
-"""Looks after what nobody holds any more: ended leases and expired jobs. Every process does it, side by side."""
+"""Looks after what nobody holds any more: ended leases and expired jobs. Any process may, side by side with others."""
 
-import random
 from collections.abc import Callable
 
 from broker.delivery.telemetry import Telemetry
+from broker.delivery.turns import Turns
 from broker.operations.parts import Parts
 from broker.operations.reaping import Reaped, expire_jobs, reap_leases
+from broker.store.ends import look_for_ends
 
 EVERY_SECONDS = 1.0
 
 
 class Keeper:
-    """Looks once a second, at once again when there was much to do."""
+    """The processes of an instance look in turn, one of them every second; at once again when there was much to do."""
 
-    def __init__(self, parts: Parts, telemetry: Telemetry) -> None:
-        self._parts, self._telemetry = parts, telemetry
-        self._look_at = 0.0
+    def __init__(self, parts: Parts, telemetry: Telemetry, turns: Turns) -> None:
+        self._parts, self._telemetry, self._turns = parts, telemetry, turns
+        self.next_look = 0.0
 
     def look_now(self) -> None:
         """Look at the next occasion."""
-        self._look_at = 0.0
+        self.next_look = 0.0
 
     def look_after(self, now: float) -> bool:
         """When it is time to; True when something was found."""
-        if now < self._look_at:
+        if now < self.next_look:
             return False
-        found = self._look(reap_leases) | self._look(expire_jobs)
-        self._look_at = now if found else now + EVERY_SECONDS * random.uniform(0.8, 1.2)
+        ends = look_for_ends(self._parts.database)
+        found = (ends.leases and self._see_to(reap_leases)) | (ends.lives and self._see_to(expire_jobs))
+        self.next_look = now if found else self._turns.after(now, EVERY_SECONDS)
         return found
 
-    def _look(self, work: Callable[[Parts], Reaped]) -> bool:
+    def _see_to(self, work: Callable[[Parts], Reaped]) -> bool:
         reaped = work(self._parts)
         if reaped.given_back:
             self._telemetry.given_back(reaped.given_back)

@@ -14,6 +14,7 @@ from broker.domain.clock import Clock
 from broker.domain.errors import Unavailable
 from broker.store import mysql, sqlite
 from broker.store.faults import Again, Fault, describe, fault_of
+from broker.store.looking import Lookout, Rows
 
 __all__ = ["Again", "Connection", "Database", "Duplicate"]
 
@@ -49,31 +50,36 @@ class Database:
         self.engine = _engine(url, pool_size, clock)
         self._writer = self.engine.execution_options(**WRITES)
         self._still = self.engine if self.is_sqlite else self.engine.execution_options(**ONE_MOMENT)
+        self._lookout = _lookout(url, clock)
 
     def write(self, name: str, work: Callable[[Connection], T], repeatable: bool = False) -> T:
         """Run work that changes something; commits, or leaves nothing behind."""
-        return self._run(name, work, self._writer, repeatable)
+        return self._run(_Attempt(name, repeatable), lambda attempt: attempt.once(self._writer, work))
 
     def read(self, name: str, work: Callable[[Connection], T]) -> T:
         """Run work that only reads."""
-        return self._run(name, work, self.engine, repeatable=True)
+        return self._run(_Attempt(name, repeatable=True), lambda attempt: attempt.once(self.engine, work))
+
+    def look(self, name: str, statement: str) -> Rows:
+        """What one plain read finds, outside any transaction: at half the price, for what is asked again and again."""
+        return self._run(_Attempt(name, repeatable=True), lambda attempt: self._lookout.rows(statement))
 
     def read_moment(self, name: str, work: Callable[[Connection], T]) -> T:
         """Run work that only reads, several statements that all see the same moment; keep it short."""
-        return self._run(name, work, self._still, repeatable=True)
+        return self._run(_Attempt(name, repeatable=True), lambda attempt: attempt.once(self._still, work))
 
     def dispose(self) -> None:
         """Close every pooled connection."""
         self.engine.dispose()
+        self._lookout.dispose()
 
-    def _run(self, name: str, work: Callable[[Connection], T], engine: Engine, repeatable: bool) -> T:
-        attempt = _Attempt(name, repeatable)
+    def _run(self, attempt: "_Attempt", once: Callable[["_Attempt"], T]) -> T:
         while True:
             try:
-                return attempt.once(engine, work)
+                return once(attempt)
             except (DBAPIError, PoolTimeout, Again) as error:
                 pause = attempt.pause_after(error)
-                self._on_retry(name, describe(error))
+                self._on_retry(attempt.name, describe(error))
                 time.sleep(pause)
 
 
@@ -127,3 +133,10 @@ def _engine(url: str, pool_size: int, clock: Clock) -> Engine:
         engine = create_engine(url, **mysql.engine_options(pool_size))
         mysql.prepare(engine, clock)
     return engine
+
+
+def _lookout(url: str, clock: Clock) -> Lookout:
+    """Its session is opened at the first look."""
+    engine = _engine(url, 1, clock)
+    sqlite_or_mysql = sqlite if engine.dialect.name == "sqlite" else mysql
+    return Lookout(engine, lambda session: sqlite_or_mysql.ready_to_look(session, clock))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
+from broker.store.engine import Database
 from broker.store.moments import SqlTime, as_time
 
 # Two dives per lane, whatever its length: a loose index scan on MySQL, spelled out on SQLite. Index: job_due.
@@ -41,9 +42,14 @@ class Lane(NamedTuple):
     due_in: float
 
 
-def waiting_lanes(connection: Connection) -> list[Lane]:
+def scan_statement(sqlite: bool) -> str:
+    """Finds every lane, with the time of its first waiting job and the present time. Index: job_due."""
+    return _STEPS if sqlite else _LOOSE
+
+
+def waiting_lanes(database: Database) -> list[Lane]:
     """Every lane with a job that waits, by the database's clock."""
-    rows = connection.exec_driver_sql(_STEPS if connection.dialect.name == "sqlite" else _LOOSE)
+    rows = database.look("scan lanes", scan_statement(database.is_sqlite))
     return [Lane(row[0], row[1], _seconds(row[2], row[3])) for row in rows if row[2] is not None]
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from pymysql.constants import SERVER_STATUS
 from sqlalchemy import Connection, Engine, event
+from sqlalchemy.pool import PoolProxiedConnection
 
 from broker.domain.clock import Clock
 
@@ -53,11 +54,25 @@ def prepare(engine: Engine, clock: Clock) -> None:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        if clock.offset or connection.info.get(MOVED):
-            connection.info[MOVED] = bool(clock.offset)
-            seconds = clock.offset.total_seconds()
-            moment = f"UNIX_TIMESTAMP(SYSDATE(6)) + {seconds:.6f}" if clock.offset else "DEFAULT"
-            connection.exec_driver_sql(f"SET SESSION timestamp = {moment}")
+        if moving := _moving(connection.info, clock):
+            connection.exec_driver_sql(moving)
+
+
+def ready_to_look(session: PoolProxiedConnection, clock: Clock) -> None:
+    """Each statement commits by itself; nothing is sent for that but the first time."""
+    driver: Any = session.dbapi_connection
+    driver.autocommit(True)
+    if moving := _moving(session.info, clock):
+        driver.query(moving)
+
+
+def _moving(info: dict[Any, Any], clock: Clock) -> str | None:
+    """What sets a session's time, when it is not as it should be."""
+    if not (clock.offset or info.get(MOVED)):
+        return None
+    info[MOVED] = bool(clock.offset)
+    moment = f"UNIX_TIMESTAMP(SYSDATE(6)) + {clock.offset.total_seconds():.6f}" if clock.offset else "DEFAULT"
+    return f"SET SESSION timestamp = {moment}"
 
 
 def session_statement(mariadb: bool) -> str:

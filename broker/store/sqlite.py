@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, event, make_url
+from sqlalchemy.pool import PoolProxiedConnection
 
 from broker.domain.clock import Clock
 
@@ -38,3 +39,7 @@ def prepare(engine: Engine, clock: Clock) -> None:
     def _begin(connection: Connection) -> None:
         writes = connection.get_execution_options().get("broker_writes", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def ready_to_look(session: PoolProxiedConnection, clock: Clock) -> None:
+    """Nothing is missing: without BEGIN each statement is a transaction by itself."""

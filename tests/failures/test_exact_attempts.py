@@ -20,7 +20,8 @@ def test_each_of_2000_failing_messages_is_tried_exactly_six_times_and_never_too_
     server_url: str, start_engine: StartEngine, target: Target, instances: int
 ) -> None:
     broker = make_broker(server_url)
-    rules = {"retryPolicy": "fixed", "retryBase": DELAY, "maxRetries": RETRIES, "breakerThreshold": 0}
+    schedule = {"retryPolicy": "schedule", "retrySchedule": [DELAY] * RETRIES}
+    rules = {**schedule, "maxRetries": RETRIES, "breakerThreshold": 0}
     push_consumer(broker, target, **rules)
     target.rule = lambda request: Answer(500, body=b"always")
     messages = publish_many(broker, MESSAGES)

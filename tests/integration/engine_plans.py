@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, insert, select, text
 
 from broker.delivery.claims import BATCH, Claims
+from broker.delivery.outlets import Share
+from broker.delivery.pace import Pace
+from broker.delivery.turns import Turns
 from broker.domain.states import JobStatus
 from broker.operations.finishing import Report
 from broker.operations.parts import Parts
@@ -42,7 +45,7 @@ class Working:
         """What the engine does to claim from these lanes; gives the ids."""
         wanted = [(lane, most) for lane in lanes]
         token = self.parts.ids.new()
-        jobs, _ = Claims(self.parts, "test")._claim(connection, token, wanted, 60.0)
+        jobs, _ = Claims(self.parts, "test", Pace(Turns(Share())))._claim(connection, token, wanted, 60.0)
         return [one.id for one in jobs]
 
 

@@ -10,7 +10,7 @@ from broker.delivery.claims import BATCH
 from broker.domain.failures import OK, Answered, Category, Failure, Outcome
 from broker.operations import reaping
 from broker.operations.finishing import finish
-from broker.store import claiming, lanes, leases
+from broker.store import claiming, ends, lanes, leases
 from broker.store.moments import SqlTime
 from tests.integration.engine_plans import Working, plans_of, working
 from tests.integration.plans import BUSY_CONSUMER, CONSUMERS, Plan
@@ -47,6 +47,14 @@ def finishing(answer: object, rejected: bool = False) -> Case:
     return Case(run, 5 * BATCH)
 
 
+def scan(work: Working, connection: Connection) -> None:
+    assert connection.exec_driver_sql(lanes.scan_statement(sqlite=False)).all()
+
+
+def look_for_ends(work: Working, connection: Connection) -> None:
+    assert connection.exec_driver_sql(ends.ends_statement(sqlite=False)).one() == (1, 1)
+
+
 def reap(work: Working, connection: Connection) -> None:
     assert reaping._reap_leases(work.parts, connection, may_move=True).ended == min(len(work.held), 20)
 
@@ -65,7 +73,7 @@ def give_back(work: Working, connection: Connection) -> None:
 
 
 CASES = {
-    "lanes": Case(lambda w, c: lanes.waiting_lanes(c), 4 * LANES, "job_due"),
+    "lanes": Case(scan, 4 * LANES, "job_due"),
     "due priorities": Case(lambda w, c: lanes.due_priorities(c, SqlTime(c), BUSY_CONSUMER), 40, "job_due"),
     "claim": Case(claim, 4 * BATCH, "job_due"),
     "claim nothing": Case(lambda w, c: claiming.due_ids(c, SqlTime(c), 999, 5, BATCH), 2, "job_due"),
@@ -77,6 +85,7 @@ CASES = {
     "dead by the consumer's wish": finishing(Failure("REJECTED", Category.TRANSIENT, "no"), rejected=True),
     "give back": Case(give_back, 2 * BATCH + 5),
     "renew": Case(lambda w, c: leases.renew(c, SqlTime(c), list(w.held), 60.0), 65),
+    "is there anything to reap": Case(look_for_ends, 4, "lease_end"),
     "reaper": Case(reap, 5 * BATCH, "lease_end"),
     "expiry": Case(expire, 5 * reaping.EXPIRED_AT_ONCE),
 }
@@ -112,6 +121,6 @@ def test_a_claim_reads_its_lane_in_order_from_the_index_alone(work: Working) -> 
 def test_looking_for_lanes_costs_two_dives_for_each_and_not_its_length(work: Working) -> None:
     counting = "SELECT COUNT(DISTINCT consumerId, priority) FROM job"
     found = work.filled.database.read("test", lambda c: int(c.exec_driver_sql(counting).scalar_one()))
-    (plan,) = work.filled.plans(lanes.waiting_lanes)
+    (plan,) = work.filled.plans(lambda c: scan(work, c))
     assert plan.reads <= 3 * found + 3, plan
     assert work.filled.size < 1000 or "group-by" in plan.steps[0].extra

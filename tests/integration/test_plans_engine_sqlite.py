@@ -6,10 +6,13 @@ import pytest
 from sqlalchemy import Connection
 
 from broker.delivery.claims import Claims
+from broker.delivery.outlets import Share
+from broker.delivery.pace import Pace
+from broker.delivery.turns import Turns
 from broker.domain.failures import OK, Category, Failure
 from broker.operations import reaping
 from broker.operations.finishing import Report, finish
-from broker.store import lanes, leases
+from broker.store import ends, lanes, leases
 from broker.store.moments import SqlTime
 from tests.integration.plans import _captured
 from tests.support.brokers import Broker, make_broker
@@ -58,19 +61,29 @@ def finishing(answer: object) -> Callable[[Broker, Connection], None]:
     return run
 
 
+def asking(statement: str) -> Callable[[Broker, Connection], object]:
+    return lambda broker, connection: connection.exec_driver_sql(statement).all()
+
+
 def claim(broker: Broker, connection: Connection) -> None:
-    (lane,) = lanes.waiting_lanes(connection)
-    jobs, _ = Claims(broker.parts, "o")._claim(connection, broker.parts.ids.new(), [(lane[:2], 10)], 60.0)
+    (lane,) = lanes.waiting_lanes(broker.parts.database)
+    claims = Claims(broker.parts, "o", Pace(Turns(Share())))
+    jobs, _ = claims._claim(connection, broker.parts.ids.new(), [(lane[:2], 10)], 60.0)
     assert len(jobs) == 10
 
 
 CASES: dict[str, tuple[Callable[[Broker, Connection], object], str]] = {
-    "lanes": (lambda b, c: lanes.waiting_lanes(c), "job USING COVERING INDEX job_due"),
+    "lanes": (asking(lanes.scan_statement(sqlite=True)), "job USING COVERING INDEX job_due"),
     "due priorities": (lambda b, c: lanes.due_priorities(c, SqlTime(c), 1), "job USING COVERING INDEX job_due"),
     "claim": (claim, "job USING COVERING INDEX job_due (consumerId=? AND priority=? AND earliestNextAttemptAt<?)"),
     "delivered": (finishing(OK), "job USING INDEX sqlite_autoindex_job_1 (id=?)"),
     "retry": (finishing(Failure("HTTP_500", Category.TRANSIENT, "no")), "job USING INDEX sqlite_autoindex_job_1"),
     "dead": (finishing(Failure("HTTP_400", Category.VALIDATION, "no")), "job USING INDEX sqlite_autoindex_job_1"),
+    "lost leases": (asking(ends.ends_statement(sqlite=True)), "lease USING COVERING INDEX lease_end"),
+    "expired lives": (
+        asking(ends.ends_statement(sqlite=True)),
+        "job_expiry USING COVERING INDEX sqlite_autoindex_job_expiry_1",
+    ),
     "reaper": (lambda b, c: reaping._reap_leases(b.parts, c, may_move=True), "lease USING INDEX lease_end"),
     "expiry": (lambda b, c: reaping._expire_jobs(b.parts, c, may_move=True), "job_expiry USING"),
 }
