@@ -14,6 +14,7 @@ from broker.operations.dlq_status import LOCK, RUN
 from broker.operations.locking import LockLost, NamedLock
 from broker.operations.parts import Parts
 from broker.store import checkpoints as store
+from broker.store import summary
 from broker.store.dead_tails import Tail, count_deaths, length, nth_death, tails_of
 from broker.store.engine import Connection
 from broker.store.moments import SqlTime
@@ -104,7 +105,7 @@ class Checkpointer:
 
     def _prepare(self, connection: Connection, lock: NamedLock) -> datetime:
         lock.require(connection)
-        store.add_missing(connection)
+        summary.add_rows(connection)
         store.refresh_names(connection)
         return SqlTime(connection).moment - timedelta(seconds=self._settings.dlq_settle)
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select, update
 
-from broker.store.checkpoints import BEGINNING
 from broker.store.dead_tails import Tail, count_deaths, nth_death
+from broker.store.summary import BEGINNING
 from broker.store.tables import dlq_history as h
 from broker.store.tables import dlq_summary as t
 from broker.store.types import now

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Select, case, delete, insert, or_, select, update
 
 from broker.store.moments import SqlTime
+from broker.store.summary import BEGINNING
 from broker.store.tables import DLQ_COUNTS, channel, consumer, dlq_history, dlq_run
 from broker.store.tables import dlq_summary as t
 
-BEGINNING = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 KEYS_PER_STATEMENT = 500
 _CLOSING = {"count": t.c.dead_count, **{name: t.c[f"{name}_total"] for name in DLQ_COUNTS[1:]}}
 _names = (
@@ -37,21 +37,6 @@ class Run(NamedTuple):
     seconds: float
     counted: int
     owner: str
-
-
-def add_missing(connection: Connection) -> int:
-    """A row for each living consumer that has none: nothing of it is counted yet. Gives how many."""
-    without = (
-        select(consumer.c.id, consumer.c.name, channel.c.channelId, channel.c.name)
-        .join(channel, channel.c.id == consumer.c.channelId)
-        .outerjoin(t, t.c.consumerId == consumer.c.id)
-        .where(t.c.consumerId.is_(None), consumer.c.consumerId.is_not(None), channel.c.channelId.is_not(None))
-    )
-    rows = connection.execute(without).all()
-    for key, name, channel_id, channel_name in rows:
-        names = {"consumerName": name, "channelId": channel_id, "channelName": channel_name}
-        connection.execute(insert(t).values(consumerId=key, **names, last_checked_at=BEGINNING))
-    return len(rows)
 
 
 def lock_all(connection: Connection) -> dict[int, datetime]:

@@ -15,12 +15,14 @@ from sqlalchemy import Connection, select
 from broker.domain.registry import Overrides
 from broker.store.dead_tails import dead_index, tails_of, within
 from broker.store.moments import SqlTime, as_time
+from broker.store.summary import BEGINNING
 from broker.store.tables import DLQ_COUNTS, channel, consumer
 from broker.store.tables import dlq_summary as t
 from broker.store.types import AnyRow
 
 CONSUMERS_PER_STATEMENT, DIVES_PER_STATEMENT = 1000, 400
 _TOTALS = [f"{name}_total" for name in DLQ_COUNTS[1:]]
+_NO_ROW = (BEGINNING, 0, 0, *(0 for _ in _TOTALS))
 _OLDEST = "SELECT {key}, (SELECT MIN(deadAt) FROM job WHERE consumerId = {key} AND deadAt > '1970-01-01 00:00:00')"
 
 
@@ -62,10 +64,11 @@ class Count(NamedTuple):
 def places(connection: Connection, channel_id: str | None, consumer_id: str | None) -> list[Place]:
     """The consumers that are asked about, in the order of their making."""
     query = (
-        select(t.c.consumerId, channel.c.channelId, channel.c.name, consumer.c.consumerId, consumer.c.name,
+        select(consumer.c.id, channel.c.channelId, channel.c.name, consumer.c.consumerId, consumer.c.name,
                consumer.c.settings, channel.c.settings, t.c.last_checked_at, t.c.drift, t.c.audited_at)
-        .join(consumer, consumer.c.id == t.c.consumerId)
+        .select_from(consumer)
         .join(channel, channel.c.id == consumer.c.channelId)
+        .outerjoin(t, t.c.consumerId == consumer.c.id)
         .where(consumer.c.consumerId.is_not(None), channel.c.channelId.is_not(None))
     )  # fmt: skip
     if channel_id is not None:
@@ -76,14 +79,16 @@ def places(connection: Connection, channel_id: str | None, consumer_id: str | No
 
 
 def count(connection: Connection, checked_at: Mapping[int, datetime]) -> dict[int, Count]:
-    """The counts of those who stand where they were said to; who has moved on since, or is gone, is left out."""
+    """The counts of those who stand where they were said to; who has moved on since is left out."""
     found: dict[int, Count] = {}
     for keys in _parts(sorted(checked_at), CONSUMERS_PER_STATEMENT):
         rows = connection.exec_driver_sql(statement(connection, {key: checked_at[key] for key in keys})).all()
         tails = {row[0]: int(row[2]) for row in rows if row[1] is None}
-        for key, at, counted, since_opening, *totals in (row for row in rows if row[1] is not None):
+        summaries = {row[0]: row[1:] for row in rows if row[1] is not None}
+        for key in keys:
+            at, *counts = summaries.get(key, _NO_ROW)
             if as_time(at) == checked_at[key]:
-                found[key] = _count(counted, since_opening, totals, tails.get(key, 0))
+                found[key] = _count(*counts, tail=tails.get(key, 0))
     return found
 
 
@@ -123,14 +128,14 @@ def died_in_last_hour(connection: Connection, keys: Sequence[int]) -> dict[int, 
     return found
 
 
-def _count(counted: int, since_opening: int, totals: Sequence[int], tail: int) -> Count:
-    died, *gone = totals
+def _count(counted: int, since_opening: int, died: int, *gone: int, tail: int) -> Count:
     return Count(counted + tail, counted, since_opening + tail, Totals(died + tail, *gone))
 
 
 def _place(row: AnyRow) -> Place:
     key, *names, settings, channel_settings, checked_at, drift, audited_at = row
-    return Place(key, *names, json.loads(settings), json.loads(channel_settings), checked_at, drift, audited_at)  # type: ignore[call-arg]
+    overrides, channel_overrides = json.loads(settings), json.loads(channel_settings)
+    return Place(key, *names, overrides, channel_overrides, checked_at or BEGINNING, drift or 0, audited_at)  # type: ignore[call-arg]
 
 
 def _parts(keys: Sequence[int], size: int) -> Iterator[Sequence[int]]:

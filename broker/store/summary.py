@@ -6,15 +6,18 @@ everywhere: summary rows, the lowest consumer first, then jobs by id.
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, func, insert, literal, select, update
 
 from broker.store.faults import Again
+from broker.store.tables import channel, consumer
 from broker.store.tables import dlq_summary as t
-from broker.store.types import now
+from broker.store.types import AnyRow, UtcDateTime, now
 
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+_ROW = ["consumerId", "consumerName", "channelId", "channelName", "last_checked_at"]
 TICK = timedelta(microseconds=1)
 
 
@@ -46,14 +49,40 @@ def stamped(connection: Connection, consumer_keys: Collection[int], settle: floa
 
 
 def lock(connection: Connection, consumer_keys: Iterable[int]) -> dict[int, datetime]:
-    """Lock the summary rows of consumers, before any of their jobs; gives their last checkpoints. Primary key."""
+    """Lock the summary rows of consumers, before any of their jobs; gives their last checkpoints. Primary key.
+
+    A row that somebody removed is made anew, with nothing counted; a deleted consumer has none.
+    """
     found: dict[int, datetime] = {}
     for key in sorted(set(consumer_keys)):
-        query = select(t.c.last_checked_at).where(t.c.consumerId == key).with_for_update()
-        row = connection.execute(query).first()
+        row = _locked(connection, key)
+        if row is None:
+            add_rows(connection, key)
+            row = _locked(connection, key)
         if row is not None:
             found[key] = row.last_checked_at
     return found
+
+
+def add_rows(connection: Connection, consumer_key: int | None = None) -> int:
+    """A row for a living consumer that has none, or for each: nothing of it is counted yet. Gives how many."""
+    missing = (
+        select(consumer.c.id, consumer.c.name, channel.c.channelId, channel.c.name, literal(BEGINNING, UtcDateTime))
+        .join(channel, channel.c.id == consumer.c.channelId)
+        .outerjoin(t, t.c.consumerId == consumer.c.id)
+        .where(t.c.consumerId.is_(None), consumer.c.consumerId.is_not(None), channel.c.channelId.is_not(None))
+    )
+    if consumer_key is not None:
+        missing = missing.where(consumer.c.id == consumer_key)
+    added = insert(t).from_select(_ROW, missing)
+    added = added.prefix_with("IGNORE", dialect="mysql").prefix_with("OR IGNORE", dialect="sqlite")
+    return connection.execute(added).rowcount
+
+
+def _locked(connection: Connection, consumer_key: int) -> AnyRow | None:
+    return connection.execute(
+        select(t.c.last_checked_at).where(t.c.consumerId == consumer_key).with_for_update()
+    ).first()
 
 
 def take_back(connection: Connection, consumer_key: int, died_at: Sequence[datetime], total: Total) -> None:
