@@ -94,7 +94,7 @@ class Checkpointer:
         if wait > 0:
             return Result(Outcome.FRESH, due_in=wait)
         began, counted, steps = time.perf_counter(), 0, 0
-        high = self._parts.database.write("prepare a checkpoint", lambda c: self._prepare(c, lock))
+        high = self._parts.database.write("prepare a checkpoint", lambda c: self._prepare(c, lock), repeatable=True)
         while step := self._step(lock, high):
             counted, steps = counted + step.counted, steps + 1
             if step.complete:
@@ -107,7 +107,9 @@ class Checkpointer:
         lock.require(connection)
         summary.add_rows(connection)
         store.refresh_names(connection)
-        return SqlTime(connection).moment - timedelta(seconds=self._settings.dlq_settle)
+        high = SqlTime(connection).moment - timedelta(seconds=self._settings.dlq_settle)
+        store.announce(connection, high, lock.owner)
+        return high
 
     def _step(self, lock: NamedLock, high: datetime) -> "Step":
         return self._parts.database.write("checkpoint", lambda c: take_step(c, lock, high), repeatable=True)

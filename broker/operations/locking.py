@@ -23,13 +23,12 @@ class NamedLock:
         self.owner = f"{_here()}-{parts.ids.new()}"
 
     def acquire(self) -> bool:
-        """Try to get it; False when another holds it."""
+        """Try to get it; False when another holds it. Whether a commit without an answer got it is read back."""
         take = lambda c: store.take(c, self._name, self.owner, self._seconds)  # noqa: E731
         try:
-            self._database.write("take lock", take)
+            return self._database.write("take lock", take, repeatable=True)
         except Duplicate:
             return False
-        return True
 
     def renew(self) -> None:
         """Put its end off; raises LockLost."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Select, case, delete, insert, or_, select, update
 
 from broker.store.moments import SqlTime
-from broker.store.summary import BEGINNING
+from broker.store.summary import ANNOUNCED, BEGINNING
 from broker.store.tables import DLQ_COUNTS, channel, consumer, dlq_history, dlq_run
 from broker.store.tables import dlq_summary as t
 
@@ -51,6 +51,11 @@ def standing(connection: Connection) -> tuple[datetime, dict[int, datetime]]:
     query = query.outerjoin(t, t.c.consumerId == consumer.c.id).where(consumer.c.consumerId.is_not(None))
     rows = connection.execute(query).all()
     return SqlTime(connection).moment, {row.id: row.last_checked_at or BEGINNING for row in rows}
+
+
+def announce(connection: Connection, until: datetime, owner: str) -> None:
+    """How far the checkpoint that holds the lock will count; must be committed before it counts (see summary)."""
+    remember_run(connection, ANNOUNCED, Run(until, 0.0, 0, owner))
 
 
 def add_deaths(connection: Connection, counts: Mapping[int, int]) -> None:

@@ -17,12 +17,17 @@ class Holder(NamedTuple):
     expires_at: datetime
 
 
-def take(connection: Connection, name: str, owner: str, seconds: float) -> None:
-    """Insert the lock. Raises Duplicate when somebody holds it; one that has ended is taken over. Primary key."""
+def take(connection: Connection, name: str, owner: str, seconds: float) -> bool:
+    """Insert the lock; False when another holds it. One that has ended is taken over. Raises Duplicate when another
+    was faster. Who holds it is read first, without waiting for what its holder is doing. Primary key."""
     time = SqlTime(connection)
+    held = holder(connection, name)
+    if held is not None:
+        return held.owner == owner
     connection.execute(delete(t).where(t.c.lockId == name, t.c.expiresAt <= time.moment))
     values = {"owner": owner, "attainedAt": time.moment, "expiresAt": time.moment_after(seconds)}
     connection.execute(insert(t).values(lockId=name, **values))
+    return True
 
 
 def renew(connection: Connection, name: str, owner: str, seconds: float) -> bool:

@@ -13,6 +13,8 @@ SOCKET_SECONDS = 12  # longer than a statement may take: the server speaks first
 STATEMENT_SECONDS = 10
 LOCK_SECONDS = 3
 METADATA_LOCK_SECONDS = 5
+IDLE_SECONDS = 60  # in a transaction: of a process that stands still, or whose machine is gone
+RECYCLE_SECONDS = 600
 PATIENT_LOCK_SECONDS = 60
 POOL_WAIT_SECONDS = 5
 MOVED = "broker_clock_moved"
@@ -24,7 +26,7 @@ def engine_options(pool_size: int) -> dict[str, Any]:
         "pool_size": pool_size,
         "max_overflow": 0,
         "pool_timeout": POOL_WAIT_SECONDS,
-        "pool_recycle": 1800,
+        "pool_recycle": RECYCLE_SECONDS,
         "pool_reset_on_return": None,
         "isolation_level": "READ COMMITTED",
         "connect_args": {
@@ -76,14 +78,16 @@ def _moving(info: dict[Any, Any], clock: Clock) -> str | None:
 
 
 def session_statement(mariadb: bool) -> str:
-    """One round trip that sets time zone, strictness and time-outs."""
-    statement_limit = (
-        f"max_statement_time = {STATEMENT_SECONDS}" if mariadb else f"max_execution_time = {STATEMENT_SECONDS * 1000}"
+    """One round trip that sets time zone, strictness and time-outs; MySQL knows none for idle transactions alone."""
+    limits = (
+        f"max_statement_time = {STATEMENT_SECONDS}, idle_transaction_timeout = {IDLE_SECONDS}"
+        if mariadb
+        else f"max_execution_time = {STATEMENT_SECONDS * 1000}, wait_timeout = {IDLE_SECONDS + RECYCLE_SECONDS}"
     )
     return (
         "SET SESSION time_zone = '+00:00',"
         " sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"
-        f" innodb_lock_wait_timeout = {LOCK_SECONDS}, lock_wait_timeout = {METADATA_LOCK_SECONDS}, {statement_limit}"
+        f" innodb_lock_wait_timeout = {LOCK_SECONDS}, lock_wait_timeout = {METADATA_LOCK_SECONDS}, {limits}"
     )
 
 
@@ -91,7 +95,8 @@ def be_patient(connection: Connection) -> None:
     """Take a session out of the pool and let its statements run as long as they need: migrations rebuild tables."""
     connection.detach()
     session: Any = connection.connection.dbapi_connection
-    limit = "max_statement_time" if "mariadb" in session.get_server_info().lower() else "max_execution_time"
+    mariadb = "mariadb" in session.get_server_info().lower()
+    limits = "max_statement_time = 0, idle_transaction_timeout = 0" if mariadb else "max_execution_time = 0"
     with session.cursor() as cursor:
-        cursor.execute(f"SET SESSION {limit} = 0, lock_wait_timeout = {PATIENT_LOCK_SECONDS}")
+        cursor.execute(f"SET SESSION {limits}, lock_wait_timeout = {PATIENT_LOCK_SECONDS}")
     session._read_timeout = None

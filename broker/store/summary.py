@@ -12,13 +12,14 @@ from enum import StrEnum
 from sqlalchemy import Connection, func, insert, literal, select, update
 
 from broker.store.faults import Again
-from broker.store.tables import channel, consumer
+from broker.store.tables import channel, consumer, dlq_run
 from broker.store.tables import dlq_summary as t
 from broker.store.types import AnyRow, UtcDateTime, now
 
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _ROW = ["consumerId", "consumerName", "channelId", "channelName", "last_checked_at"]
 TICK = timedelta(microseconds=1)
+ANNOUNCED = "announced"
 
 
 class Total(StrEnum):
@@ -34,17 +35,18 @@ class Total(StrEnum):
 def stamped(connection: Connection, consumer_keys: Collection[int], settle: float) -> Iterator[datetime]:
     """The moment that deaths of these consumers are stamped with; write them inside, with nothing slow in between.
 
-    A checkpoint leaves out the last `settle` seconds, and waits for what is written and not yet committed. So a death
-    is missed by none as long as its stamp is later than every checkpoint, and it is written within `settle` of it.
-    Both are made sure of here: a stamp is lifted over a checkpoint that is ahead of the clock, and a transaction that
-    took too long, or was overtaken, is rolled back and done again.
+    A checkpoint says how far it will count, commits that, and only then counts; it waits for what is written and not
+    yet committed. So a death is missed by none if, after it was written, no checkpoint has announced to count up to its
+    stamp: whichever announces so later finds it. This holds whatever the clocks do. A stamp is lifted over a checkpoint
+    that is ahead of the clock; a transaction that was overtaken, or took longer than the `settle` seconds that
+    checkpoints stay behind, is rolled back and done again.
     """
-    started, checked_at = _clock_and_checkpoint(connection, consumer_keys)
-    stamp = started if checked_at is None else max(started, checked_at + TICK)
+    started, checkpoint = _clock_and_checkpoint(connection, consumer_keys)
+    stamp = started if checkpoint is None else max(started, checkpoint + TICK)
     yield stamp
-    ended, checked_at = _clock_and_checkpoint(connection, consumer_keys)
+    ended, checkpoint = _clock_and_checkpoint(connection, consumer_keys)
     in_time = timedelta(0) <= ended - started <= timedelta(seconds=settle)
-    if not in_time or (checked_at is not None and checked_at >= stamp):
+    if not in_time or (checkpoint is not None and checkpoint >= stamp):
         raise Again("deaths were written too late for their stamp")
 
 
@@ -116,7 +118,8 @@ def forget(connection: Connection, consumer_key: int, counted: int, uncounted: i
 
 
 def _clock_and_checkpoint(connection: Connection, consumer_keys: Collection[int]) -> tuple[datetime, datetime | None]:
-    """The database's time and the latest checkpoint of any of these consumers, as far as committed. Primary key."""
-    query = select(now(), func.max(t.c.last_checked_at)).where(t.c.consumerId.in_(consumer_keys))
-    moment, checked_at = connection.execute(query).one()
-    return moment, checked_at
+    """The database's time, and how far any of these consumers is counted or about to be, as committed. Primary keys."""
+    announced = select(dlq_run.c.ranAt).where(dlq_run.c.name == ANNOUNCED).scalar_subquery()
+    query = select(now(), func.max(t.c.last_checked_at), announced).where(t.c.consumerId.in_(consumer_keys))
+    moment, *checkpoints = connection.execute(query).one()
+    return moment, max((one for one in checkpoints if one is not None), default=None)
