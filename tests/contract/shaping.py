@@ -60,6 +60,8 @@ def _known_ids(case: AnyCase) -> dict[str, Any]:
     if not _luck(case, "ids") or _is_linked(case):
         return dict(case.path_parameters)
     known = {**KNOWN, **({"messageId": SCHEDULED} if "scheduled" in case.operation.path else {})}
+    if case.method == "DELETE" or case.operation.path.endswith("/requeue-dead-job"):
+        known["jobId"] = known["deadJobId"]
     return {name: known.get(name, value) for name, value in case.path_parameters.items()}
 
 

@@ -16,6 +16,7 @@ KNOWN = {
 }
 SCHEDULED = "known-scheduled"
 TOKEN = "known-token"
+DEAD_CHANNEL = "known-graveyard"
 PRODUCER, CHANNEL = f"/producer/{KNOWN['producerId']}", f"/channel/{KNOWN['channelId']}"
 CONSUMER = f"{CHANNEL}/consumer/{KNOWN['consumerId']}"
 CREDENTIALS = {
@@ -29,7 +30,8 @@ LATER = (datetime.now(UTC) + timedelta(days=1)).isoformat()
 FIELDS: Mapping[str, Mapping[str, Any]] = {
     PRODUCER: {"token": TOKEN},
     CHANNEL: {"token": TOKEN, "deadChannel": None},
-    CONSUMER: {"token": TOKEN, "type": "pull", "deadChannel": None},
+    f"/channel/{DEAD_CHANNEL}": {"token": TOKEN, "deadChannel": None},
+    CONSUMER: {"token": TOKEN, "type": "pull", "deadChannel": DEAD_CHANNEL},
 }
 
 
@@ -52,6 +54,8 @@ class World:
             self._build()
         if path == "/admin/jobs/drop" or (method == "POST" and "/job/" in path):
             KNOWN["jobId"] = self._job()
+        if "/dlq" in path or path.endswith("/requeue-dead-job"):
+            KNOWN["deadJobId"] = self._dead_job()
 
     def _build(self) -> None:
         for path in FIELDS:
@@ -59,6 +63,8 @@ class World:
         self._publish({"X-Broker-Message-ID": KNOWN["messageId"]})
         self._publish({"X-Broker-Message-ID": SCHEDULED, "X-Broker-Scheduled-For": LATER})
         KNOWN["jobId"] = self._job()
+        KNOWN["deadJobId"] = self._dead_job()
+        KNOWN["operationId"] = self._operation()
         self._act("fail", self._job())
         self._act("done", self._job())
 
@@ -67,6 +73,20 @@ class World:
         answer = self._client.post(f"{CHANNEL}/broadcast", content=b"known")
         assert answer.status_code == 201, answer.text
         return str(self._client.get(answer.headers["Location"]).json()["jobs"][0]["id"])
+
+    def _dead_job(self) -> str:
+        """One that its consumer has rejected."""
+        job_id = self._job()
+        for state in ("INFLIGHT", "DEAD"):
+            answer = self._client.post(f"{CONSUMER}/job/{job_id}", json={"NextState": state})
+            assert answer.status_code == 202, answer.text
+        return job_id
+
+    def _operation(self) -> str:
+        """One that has done nothing."""
+        answer = self._client.post(f"{CONSUMER}/dlq?fingerprint=none")
+        assert answer.status_code == 202, answer.text
+        return str(answer.json()["operation"]["id"])
 
     def _act(self, name: str, job_id: str) -> None:
         answer = self._client.post(f"/admin/jobs/{name}", json={"jobs": [job_id]})

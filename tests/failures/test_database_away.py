@@ -99,6 +99,26 @@ def test_readiness_follows_the_database_and_liveness_does_not(durable_server: Ki
     assert _probe(live, "/livez") == 200
 
 
+def test_monitoring_never_says_none_are_dead_when_it_cannot_know(
+    durable_server: KillableServer, live: LiveBroker
+) -> None:
+    paths = ("/dlq-status", "/job-status", "/dlq-stats", "/dlq-history")
+    assert {_probe(live, path) for path in paths} == {200}
+    before = httpx.get(f"{live.url}/dlq-status", timeout=LONGEST_ANSWER).json()
+    durable_server.kill()
+    for path in paths:
+        answer = httpx.get(live.url + path, timeout=LONGEST_ANSWER)
+        assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+        assert int(answer.headers["retry-after"]) > 0
+        assert "consumers" not in answer.json() and "queue_size" not in answer.json()
+    durable_server.start()
+    wait_until(lambda: _probe(live, "/dlq-status") == 200, 10)
+    assert [one["deadCount"] for one in httpx.get(f"{live.url}/dlq-status").json()["consumers"]] == [
+        one["deadCount"] for one in before["consumers"]
+    ]
+    assert before["consumers"]
+
+
 def _probe(live: LiveBroker, path: str) -> int:
     return httpx.get(live.url + path, timeout=LONGEST_ANSWER).status_code
 

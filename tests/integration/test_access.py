@@ -14,6 +14,8 @@ from tests.support.walk import CHANNEL_TOKEN, PUBLISHER, register
 
 CHANNEL, PRODUCER_ID, PRODUCER = "X-Broker-Channel-Token", "X-Broker-Producer-ID", "X-Broker-Producer-Token"
 CONSUMER = "X-Broker-Consumer-Token"
+CONSUMER_PATH = "/channel/channel/consumer/consumer"
+MONITORING = ("/_status", "/metrics", "/dlq-status", "/job-status", "/dlq-stats", "/dlq-history")
 RIGHT = {CHANNEL: CHANNEL_TOKEN}
 SHOWN: dict[str, dict[str, str]] = {
     "none": {},
@@ -63,6 +65,23 @@ GET /channel/unknown/message/plain           401  404    403      401    403    
 GET /channel/channel/scheduled-messages      401  200    403      401    200      403       403    200      200      401       401      401      200
 GET /channel/channel/scheduled-message/later 401  200    403      401    200      403       403    200      200      401       401      401      200
 DELETE /channel/channel/scheduled-message/later 401 204  403      401    204      403       403    204      204      401       401      401      204
+GET /channel/channel/consumer/consumer/dlq   401  200    403      401    401      401       401    200      403      401       401      401      401
+POST /channel/channel/consumer/consumer/dlq  401  202    403      401    401      401       401    202      403      401       401      401      401
+DELETE /channel/channel/consumer/consumer/dlq 401 200    403      401    401      401       401    200      403      401       401      401      401
+POST /channel/channel/consumer/consumer/dlq/archive 401 200 403   401    401      401       401    200      403      401       401      401      401
+POST /channel/channel/consumer/consumer/dlq/move 401 200 403      401    401      401       401    200      403      401       401      401      401
+POST /channel/channel/consumer/unknown/dlq   401  404    403      401    401      401       401    403      403      401       401      401      401
+DELETE /channel/unknown/consumer/consumer/dlq 401 404    403      401    401      401       401    403      403      401       401      401      401
+POST /channel/channel/consumer/consumer/job/00000000000000000000/requeue-dead-job 401 404 403 401 401 401 401 404 403 401 401 401 401
+DELETE /channel/channel/consumer/consumer/job/00000000000000000000 401 404 403 401 401 401  401    404      403      401       401      401      401
+GET /channel/channel/consumer/consumer/operation/00000000000000000000 401 404 403 401 401 401 401  404      403      401       401      401      401
+POST /channel/channel/consumer/consumer/operation/00000000000000000000/cancel 401 404 403 401 401 401 401 404 403 401 401 401 401
+GET /admin/operations                        401  200    403      401    401      401       401    401      401      401       401      401      401
+POST /admin/dlq/audit                        401  200    403      401    401      401       401    401      401      401       401      401      401
+GET /dlq-status                              200  200    200      200    200      200       200    200      200      200       200      200      200
+GET /job-status                              200  200    200      200    200      200       200    200      200      200       200      200      200
+GET /dlq-stats                               200  200    200      200    200      200       200    200      200      200       200      200      200
+GET /dlq-history                             200  200    200      200    200      200       200    200      200      200       200      200      200
 GET /livez                                   200  200    200      200    200      200       200    200      200      200       200      200      200
 GET /readyz                                  200  200    200      200    200      200       200    200      200      200       200      200      200
 GET /openapi.yaml                            200  200    200      200    200      200       200    200      200      200       200      200      200
@@ -89,6 +108,7 @@ def furnish(client: FlaskClient) -> None:
     register(client, "channel", ("consumer", "second", "new"))
     for path, fields in (("producer/new", {}), ("channel/new", {}), ("channel/other", {"token": "other-token"})):
         assert client.put(f"/{path}", json=fields, headers=ADMIN).status_code == 200
+    assert client.put(CONSUMER_PATH, json={"deadChannel": "other"}, headers=ADMIN).status_code == 200
     send(client, {MESSAGE_ID: "plain"})
     send(client, {MESSAGE_ID: "later", SCHEDULED_FOR: "2999-01-01T00:00:00Z"})
 
@@ -177,7 +197,7 @@ def test_monitoring_asks_for_the_monitor_token_when_there_is_one(database_url: s
     watched = make_broker(database_url, monitor_token="monitor-token")
     for bearer, status in ((None, 401), ("monitor-token", 200), (ADMIN_TOKEN, 200), ("wrong", 403)):
         headers = {} if bearer is None else {"Authorization": f"bearer {bearer}"}
-        for path in ("/_status", "/metrics"):
+        for path in MONITORING:
             assert watched.client.get(path, headers=headers).status_code == status
     assert watched.client.get("/channels", headers={"Authorization": "Bearer monitor-token"}).status_code == 403
     watched.parts.database.dispose()

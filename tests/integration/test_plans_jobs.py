@@ -5,28 +5,20 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Connection, insert, select, text
+from sqlalchemy import Connection, select, text
 
 from broker.domain.pages import Cursor
 from broker.domain.states import JobFilter, JobStatus
 from broker.store import job_acts, job_pages, jobs, summary
 from broker.store.moments import SqlTime
-from broker.store.tables import dlq_summary, job, lease
-from tests.integration.plans import BUSY_CONSUMER, CONSUMERS, NOW, Filled, Plan
+from broker.store.tables import job
+from tests.integration.plan_states import bring_into_states, lease_some
+from tests.integration.plans import BUSY_CONSUMER, NOW, Filled, Plan
 from tests.support.server import Server
 
 LIMIT = 25
 ONE_JOB = 12  # rows of a job with consumer, channel, message, producer, lease and origin
 pytestmark = pytest.mark.xdist_group("plans jobs")
-# A third dead, a third delivered; of what waits, some are leased and some can expire.
-STATES = (
-    "UPDATE job SET earliestNextAttemptAt = NULL, status = 1004, deadReason = 'FORCED',"
-    " deadAt = createdAt - INTERVAL CRC32(id) % 10000 SECOND WHERE CRC32(id) % 3 = 0",
-    "UPDATE job SET statusChangedAt = deadAt WHERE status = 1004",
-    "UPDATE job SET earliestNextAttemptAt = NULL, status = 1003, outcome = 'ok' WHERE CRC32(id) % 3 = 1",
-    "UPDATE job SET expiresAt = createdAt WHERE CRC32(id) % 5 = 0",
-    "INSERT INTO job_expiry (expiresAt, jobId) SELECT expiresAt, id FROM job WHERE expiresAt IS NOT NULL",
-)
 
 
 @pytest.fixture(scope="module", params=[10, 1000, 50_000])
@@ -34,33 +26,12 @@ def filled(request: pytest.FixtureRequest, server: Server) -> Iterator[Filled]:
     """A database of each size with jobs in every state."""
     url = server.create_database()
     made = Filled(url, request.param)
-    made.database.write("states", _bring_into_states)
-    made.database.write("leases", _lease_some)
+    made.database.write("states", bring_into_states)
+    made.database.write("leases", lease_some)
     made.database.write("analyze", lambda c: c.execute(text("ANALYZE TABLE job, job_expiry, lease, dlq_summary")).all())
     yield made
     made.database.dispose()
     server.drop_database(url)
-
-
-def _bring_into_states(connection: Connection) -> None:
-    for statement in STATES:
-        connection.exec_driver_sql(statement.replace("%", "%%"), ())
-    names = {"consumerName": "name", "channelId": "channel", "channelName": "name", "last_checked_at": NOW}
-    connection.execute(insert(dlq_summary), [{**names, "consumerId": key} for key in CONSUMERS])
-
-
-def _lease_some(connection: Connection) -> None:
-    """As many as an engine and its clients hold: up to a thousand."""
-    mine = select(job.c.id).where(job.c.status == JobStatus.QUEUED, job.c.consumerId == BUSY_CONSUMER).limit(1000)
-    ids = list(connection.execute(mine).scalars())
-    for number, at in enumerate(range(0, len(ids), 50)):
-        token, held = f"{number:019d}0", ids[at : at + 50]
-        listed = "','".join(held)
-        held_now = f"status = 1002, leaseToken = '{token}', earliestNextAttemptAt = NULL"
-        connection.exec_driver_sql(f"UPDATE job SET {held_now} WHERE id IN ('{listed}')")
-        key = BUSY_CONSUMER if number % 2 else 0
-        made = {"token": token, "consumerId": key, "owner": "o", "expiresAt": NOW, "jobIds": "".join(held)}
-        connection.execute(insert(lease), [made])
 
 
 @dataclass(frozen=True)
