@@ -41,18 +41,26 @@ class Run(NamedTuple):
 
 
 def add_missing(connection: Connection) -> int:
-    """A row for each living consumer that has none: nothing of it is counted yet. Gives how many."""
+    """A row for each living consumer that has none: nothing of it is counted yet, and its history begins anew. Gives
+    how many."""
     without = (
         select(consumer.c.id, consumer.c.name, channel.c.channelId, channel.c.name)
         .join(channel, channel.c.id == consumer.c.channelId)
         .outerjoin(t, t.c.consumerId == consumer.c.id)
         .where(t.c.consumerId.is_(None), consumer.c.consumerId.is_not(None), channel.c.channelId.is_not(None))
     )
-    rows = connection.execute(without).all()
+    rows = [row for row in connection.execute(without).all() if _still_lives(connection, row.id)]
     for key, name, channel_id, channel_name in rows:
         names = {"consumerName": name, "channelId": channel_id, "channelName": channel_name}
         connection.execute(insert(t).values(consumerId=key, **names, last_checked_at=BEGINNING))
+        connection.execute(delete(dlq_history).where(dlq_history.c.consumerId == key))
     return len(rows)
+
+
+def _still_lives(connection: Connection, key: int) -> bool:
+    """Whoever deletes it must wait for this transaction, and takes the new row away with it. Primary key."""
+    query = select(consumer.c.consumerId).where(consumer.c.id == key).with_for_update(read=True)
+    return connection.execute(query).scalar() is not None
 
 
 def lock_all(connection: Connection) -> dict[int, datetime]:
@@ -101,11 +109,12 @@ def refresh_names(connection: Connection) -> int:
 
 
 def remember_run(connection: Connection, name: str, run: Run) -> None:
-    """What ran last, for every instance to show. Primary key."""
+    """What ran last, for every instance to show; who comes second to the very first run leaves it. Primary key."""
     values = {"ranAt": run.ran_at, "microseconds": round(run.seconds * 1e6), "counted": run.counted, "owner": run.owner}
     changed = connection.execute(update(dlq_run).where(dlq_run.c.name == name).values(**values))
     if not changed.rowcount:
-        connection.execute(insert(dlq_run).values(name=name, **values))
+        row = insert(dlq_run).values(name=name, **values)
+        connection.execute(row.prefix_with("IGNORE", dialect="mysql").prefix_with("OR IGNORE", dialect="sqlite"))
 
 
 def last_run(connection: Connection, name: str) -> Run | None:
