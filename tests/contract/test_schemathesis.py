@@ -13,7 +13,8 @@ from tests.contract.campaign import Campaign
 from tests.contract.world import CREDENTIALS, World
 from tests.support.brokers import LiveBroker, StartBroker
 
-OPEN = {"GET /livez", "GET /readyz", "GET /openapi.yaml", "GET /_status", "GET /metrics"}
+WATCHED = ("_status", "metrics", "dlq-status", "job-status", "dlq-stats", "dlq-history")
+OPEN = {f"GET /{name}" for name in ("livez", "readyz", "openapi.yaml", *WATCHED)}
 EXAMPLES = int(os.environ.get("BROKER_TEST_EXAMPLES", "0"))
 GENERATION = {"deterministic": not EXAMPLES, "database": "none"}
 ACCEPTED = {"expected-statuses": ["2xx"]}

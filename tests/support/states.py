@@ -35,25 +35,25 @@ def die(broker: Broker, *ids: str, at: datetime | None = None) -> None:
     """They used up their retries, now or at another time."""
     moment = at or broker.clock.now()
     dead = {"status": JobStatus.DEAD, "deadAt": moment, "deadReason": "RETRIES_EXHAUSTED", "retryAttemptCount": 3}
-    _change(broker, ids, statusChangedAt=moment, earliestNextAttemptAt=None, leaseToken=None, **dead, **ERROR)
+    change(broker, ids, statusChangedAt=moment, earliestNextAttemptAt=None, leaseToken=None, **dead, **ERROR)
 
 
 def wait_out_a_retry(broker: Broker, *ids: str, minutes: float = 5) -> None:
     """They failed once and are not due."""
     due = broker.clock.now() + timedelta(minutes=minutes)
-    _change(broker, ids, status=JobStatus.QUEUED, earliestNextAttemptAt=due, retryAttemptCount=1, **ERROR)
+    change(broker, ids, status=JobStatus.QUEUED, earliestNextAttemptAt=due, retryAttemptCount=1, **ERROR)
 
 
 def finish(broker: Broker, *ids: str, status: JobStatus = JobStatus.DELIVERED) -> None:
     """They were delivered, or archived."""
-    _change(broker, ids, status=status, statusChangedAt=now(), earliestNextAttemptAt=None, outcome="ok")
+    change(broker, ids, status=status, statusChangedAt=now(), earliestNextAttemptAt=None, outcome="ok")
 
 
 def take(broker: Broker, *ids: str, seconds: float = 60, shared: bool = False) -> str:
     """A client, or the engine for several consumers, holds them under one lease; gives its token."""
     token, key = broker.parts.ids.new(), 0 if shared else row(broker, ids[0])["consumerId"]
     until = broker.clock.now() + timedelta(seconds=seconds)
-    _change(broker, ids, status=JobStatus.INFLIGHT, statusChangedAt=now(), earliestNextAttemptAt=None, leaseToken=token)
+    change(broker, ids, status=JobStatus.INFLIGHT, statusChangedAt=now(), earliestNextAttemptAt=None, leaseToken=token)
     made = insert(lease).values(token=token, consumerId=key, owner="test", expiresAt=until, jobIds="".join(ids))
     broker.parts.database.write("test", lambda c: c.execute(made))
     return token
@@ -61,7 +61,7 @@ def take(broker: Broker, *ids: str, seconds: float = 60, shared: bool = False) -
 
 def expire_at(broker: Broker, job_id: str, at: datetime, listed: bool = True) -> None:
     """It must not outlive a moment."""
-    _change(broker, (job_id,), expiresAt=at)
+    change(broker, (job_id,), expiresAt=at)
     if listed:
         entry = insert(job_expiry).values(expiresAt=at, jobId=job_id)
         broker.parts.database.write("test", lambda c: c.execute(entry))
@@ -119,6 +119,7 @@ def dead_by_hand(broker: Broker) -> int:
     return broker.parts.database.read("test", lambda c: int(c.execute(query).scalar_one()))
 
 
-def _change(broker: Broker, ids: Sequence[str], **values: Any) -> None:
-    change = update(job).where(job.c.id.in_(ids)).values(**values)
-    broker.parts.database.write("test", lambda c: c.execute(change))
+def change(broker: Broker, ids: Sequence[str], **values: Any) -> None:
+    """Anything else that is stored with them."""
+    changed = update(job).where(job.c.id.in_(ids)).values(**values)
+    broker.parts.database.write("test", lambda c: c.execute(changed))
