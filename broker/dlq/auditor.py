@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from broker.operations.locking import NamedLock
+from broker.operations.locking import LockLost, NamedLock
 from broker.operations.parts import Parts
 from broker.store import audits as store
 from broker.store import checkpoints
@@ -77,6 +77,9 @@ class Auditor:
             return None
         try:
             return self.run(watch=lambda done, all_of: lock.renew() if done % 50 == 0 else None)
+        except LockLost:
+            log.warning("the lock %s was lost in the middle of an audit; another instance does it", LOCK)
+            return None
         finally:
             lock.release()
 

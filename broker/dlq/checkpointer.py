@@ -48,8 +48,8 @@ class Result:
 class Checkpointer:
     """Brings the summary up to date, a bounded step at a time; each step is exact by itself."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts, self._settings = parts, parts.settings
+    def __init__(self, parts: Parts, at_once: int = DEATHS_AT_ONCE) -> None:
+        self._parts, self._settings, self._at_once = parts, parts.settings, at_once
 
     def run(self, force: bool = False) -> Result:
         """One checkpoint, unless it is too early for one, or another instance is at it."""
@@ -112,7 +112,9 @@ class Checkpointer:
         return high
 
     def _step(self, lock: NamedLock, high: datetime) -> "Step":
-        return self._parts.database.write("checkpoint", lambda c: take_step(c, lock, high), repeatable=True)
+        return self._parts.database.write(
+            "checkpoint", lambda c: take_step(c, lock, high, self._at_once), repeatable=True
+        )
 
     def _remember(self, lock: NamedLock, seconds: float, counted: int) -> None:
         def work(connection: Connection) -> None:
@@ -132,13 +134,14 @@ class Step:
     complete: bool
 
 
-def take_step(connection: Connection, lock: NamedLock, high: datetime) -> Step:
-    """Count deaths up to `high`, as many as one transaction should; all rows move on together where that is enough."""
+def take_step(connection: Connection, lock: NamedLock, high: datetime, at_once: int = DEATHS_AT_ONCE) -> Step:
+    """Count deaths up to `high`, as many as one transaction should; all rows move on together where that is enough.
+    That it counts so far must have been announced, and committed, before."""
     lock.require(connection)
     checked_at = store.lock_all(connection)
     counted, left = 0, False
-    for tail in _portions(connection, tails_of(checked_at, high)):
-        if counted >= DEATHS_AT_ONCE:
+    for tail in _portions(connection, tails_of(checked_at, high), at_once):
+        if counted >= at_once:
             left = True
             break
         found = count_deaths(connection, tail)
@@ -149,14 +152,14 @@ def take_step(connection: Connection, lock: NamedLock, high: datetime) -> Step:
     return Step(counted, not left)
 
 
-def _portions(connection: Connection, tails: list[Tail]) -> Iterator[Tail]:
+def _portions(connection: Connection, tails: list[Tail], at_once: int) -> Iterator[Tail]:
     """Tails cut until each is short enough: first by consumers, and one consumer's by time."""
     for tail in tails:
-        if length(connection, [tail], DEATHS_AT_ONCE + 1) <= DEATHS_AT_ONCE:
+        if length(connection, [tail], at_once + 1) <= at_once:
             yield tail
         elif len(tail.keys) > 1:
             middle = len(tail.keys) // 2
             halves = [tail._replace(keys=tail.keys[:middle]), tail._replace(keys=tail.keys[middle:])]
-            yield from _portions(connection, halves)
+            yield from _portions(connection, halves, at_once)
         else:
-            yield tail._replace(high=nth_death(connection, tail, DEATHS_AT_ONCE) or tail.high)
+            yield tail._replace(high=nth_death(connection, tail, at_once) or tail.high)

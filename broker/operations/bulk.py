@@ -16,6 +16,7 @@ from broker.operations.dead_chunks import HAPPENED, Chunk, run_chunk
 from broker.operations.dlq_status import read_status
 from broker.operations.locking import LockLost, NamedLock
 from broker.operations.parts import Parts
+from broker.store import dead_ranges
 from broker.store import operations as store
 from broker.store.engine import Connection
 from broker.store.moments import SqlTime
@@ -33,21 +34,21 @@ def start(
     """Write down what is to be done to those that are dead now; nothing is done yet."""
     if act is DeadAct.MOVE and consumer.dead_channel is None:
         raise Invalid.field("deadChannel", "the consumer has none of its own to move to; set it first")
-    total = (
-        None
-        if wanted.to_json()
-        else sum(one.count.dead for one in read_status(parts, consumer.channel_id, consumer.id))
-    )
+    total = None if wanted.to_json() else _dead_now(parts, consumer)
     operation_id = parts.ids.new()
 
     def work(connection: Connection) -> Operation:
+        known = store.find(connection, operation_id)
+        if known is not None:
+            return known
         moment = SqlTime(connection).moment
+        until = max(moment, dead_ranges.latest(connection, consumer.key) or moment)
         operation = Operation(operation_id, act, OperationState.RUNNING, consumer.key, consumer.channel_id, consumer.id,
-                              moment, wanted.to_json(), force, None, total, 0, 0, actor, moment, moment)  # fmt: skip
+                              until, wanted.to_json(), force, None, total, 0, 0, actor, moment, moment)  # fmt: skip
         store.create(connection, operation)
         return operation
 
-    return parts.database.write("start operation", work)
+    return parts.database.write("start operation", work, repeatable=True)
 
 
 def run(parts: Parts, operation_id: str, seconds: float, watch: Callable[[int], None] = lambda done: None) -> Operation:
@@ -97,7 +98,9 @@ def _dead_now(parts: Parts, consumer: Consumer) -> int:
 def _work(parts: Parts, lock: NamedLock, operation_id: str, ends: float, watch: Callable[[int], None]) -> None:
     renew_at, done = time.monotonic() + RENEW_SECONDS, 0
     while True:
-        chunk: Chunk = parts.database.write("run operation", lambda c: run_chunk(parts, c, lock, operation_id))
+        chunk: Chunk = parts.database.write(
+            "run operation", lambda c: run_chunk(parts, c, lock, operation_id), repeatable=True
+        )
         done += chunk.changed
         if chunk.changed and chunk.act is not None:
             parts.tally.count(HAPPENED[chunk.act], "bulk", chunk.changed)

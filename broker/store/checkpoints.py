@@ -85,11 +85,12 @@ def refresh_names(connection: Connection) -> int:
 
 
 def remember_run(connection: Connection, name: str, run: Run) -> None:
-    """What ran last, for every instance to show. Primary key."""
+    """What ran last, for every instance to show; who comes second to the very first run leaves it. Primary key."""
     values = {"ranAt": run.ran_at, "microseconds": round(run.seconds * 1e6), "counted": run.counted, "owner": run.owner}
     changed = connection.execute(update(dlq_run).where(dlq_run.c.name == name).values(**values))
     if not changed.rowcount:
-        connection.execute(insert(dlq_run).values(name=name, **values))
+        row = insert(dlq_run).values(name=name, **values)
+        connection.execute(row.prefix_with("IGNORE", dialect="mysql").prefix_with("OR IGNORE", dialect="sqlite"))
 
 
 def last_run(connection: Connection, name: str) -> Run | None:

@@ -88,6 +88,13 @@ def _end(connection: Connection, consumer_key: int, after: Spot, until: datetime
     return None if row is None else (Spot(as_time(row[0]), row[1]), int(row[2]))
 
 
+def latest(connection: Connection, consumer_key: int) -> datetime | None:
+    """When the last of a consumer's dead died: ahead of the clock, when a checkpoint was. Index: job_dead, one dive."""
+    statement = f"SELECT MAX(deadAt) FROM {dead_index(connection)} WHERE consumerId = :key AND deadAt > '1970-01-01'"
+    found = connection.execute(text(statement), {"key": consumer_key}).scalar()
+    return None if found is None else as_time(found)
+
+
 def condition_of(wanted: DeadFilter, deletable_only: bool) -> tuple[str, Params]:
     """What a filter asks of the rows of a stretch."""
     equal = {"errorCategory": wanted.category, "deadReason": wanted.reason, "errorType": wanted.error_type,

@@ -6,6 +6,9 @@ from typing import Any
 
 from pymysql.connections import Connection
 from pymysql.err import OperationalError
+from sqlalchemy import event
+
+from broker.operations.parts import Parts
 
 DEADLOCK, LOCK_TIMEOUT, LOST = 1213, 1205, 2013
 
@@ -70,3 +73,30 @@ def _patched(name: str, replacement: Callable[..., Any]) -> Iterator[None]:
         yield
     finally:
         setattr(Connection, name, original)
+
+
+class Killed(Exception):
+    """This process is dead: whatever it still asks of the database is not done."""
+
+
+@contextmanager
+def killed_after(parts: Parts, place: int) -> Iterator[Injection]:
+    """The instance dies after its statement at this place: none comes after it, not even to tidy up."""
+    injection = Injection(place, LOST)
+
+    def before(*rest: Any) -> None:
+        if injection.done:
+            raise Killed
+
+    def after(*rest: Any) -> None:
+        if injection.is_here():
+            raise Killed
+
+    engine = parts.database.engine
+    event.listen(engine, "before_cursor_execute", before)
+    event.listen(engine, "after_cursor_execute", after)
+    try:
+        yield injection
+    finally:
+        event.remove(engine, "before_cursor_execute", before)
+        event.remove(engine, "after_cursor_execute", after)

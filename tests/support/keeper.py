@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import event
@@ -37,8 +38,7 @@ class Keeper:
         self.process.communicate(timeout=60)
 
     def _is_stopped(self) -> bool:
-        with open(f"/proc/{self.process.pid}/stat") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] == "T"
+        return Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
 
 
 def main(url: str, text: str, number: str) -> None:
