@@ -6,7 +6,6 @@ from contextlib import contextmanager
 
 import click
 
-
 Reached = Callable[[int, int | None], None]
 
 
