@@ -19,9 +19,10 @@ def follow(backend: Backend, operation: Json) -> Json:
     """Until it is done or cancelled; who stops waiting is told that it goes on."""
     try:
         with progress(operation["act"].capitalize()) as reached:
+            reached(_looked_at(operation), operation["total"])
             while operation["state"] == OperationState.RUNNING.value:
                 operation = backend.operations.work_on(operation)
-                reached(operation["done"] + operation["skipped"], operation["total"])
+                reached(_looked_at(operation), operation["total"])
     except BaseException:
         note(_left(operation))
         raise
@@ -41,6 +42,10 @@ def account(operation: Json) -> str:
     """How many became what."""
     told = f"{operation['done']} {PAST[operation['act']]}, {operation['skipped']} skipped."
     return told if operation["state"] == OperationState.DONE.value else f"{operation['state'].capitalize()}: {told}"
+
+
+def _looked_at(operation: Json) -> int:
+    return int(operation["done"] + operation["skipped"])
 
 
 def _left(operation: Json) -> str:

@@ -130,9 +130,10 @@ def test_ctrl_c_leaves_the_operation_to_a_running_broker(each_commands: Commands
         assert f"Stop it with: broker operation cancel {operation_id}".encode() in said
         assert b"Traceback" not in said
         assert each_commands.json("operation", "show", operation_id)["state"] == "running"
-    if each_commands.url is not None:
-        wait_until(lambda: dead(each_commands, name) == 0, 60)
-    each_commands.run("operation", "cancel", operation_id)
+    if each_commands.url is None:
+        each_commands.done("operation", "show", operation_id, "--follow")
+    wait_until(lambda: each_commands.json("operation", "show", operation_id)["state"] == "done", 60)
+    assert dead(each_commands, name) == 0
 
 
 def test_what_is_no_operation_is_told(commands: Commands) -> None:

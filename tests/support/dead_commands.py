@@ -61,10 +61,14 @@ def standing(commands: Commands, name: str) -> dict[str, Any]:
 
 
 def falsify(commands: Commands, name: str, by: int) -> None:
-    """Somebody meddles with the summary."""
+    """A checkpoint that counted wrong."""
     t = dlq_summary.c
     mine = select(consumer.c.id).join(channel, channel.c.id == consumer.c.channelId).where(channel.c.channelId == name)
-    change = update(dlq_summary).where(t.consumerId.in_(mine)).values(dead_count=t.dead_count + by)
+    change = (
+        update(dlq_summary)
+        .where(t.consumerId.in_(mine))
+        .values(dead_count=t.dead_count + by, died_total=t.died_total + by)
+    )
     with opened(commands) as broker:
         broker.parts.database.write("test", lambda c: c.execute(change))
 
