@@ -5,8 +5,8 @@ from functools import partial
 import click
 
 from broker.cli import options
+from broker.cli.asking import confirm
 from broker.cli.backend import Backend, Json
-from broker.cli.errors import Refused
 from broker.cli.output import note, show_json
 from broker.domain.acts import ACTS
 
@@ -17,7 +17,7 @@ def act_command(name: str, about: str, example: str, destroys: bool = False) -> 
     command = options.with_backend(partial(_run, name))
     for decorate in (
         options.json_option,
-        click.option("--yes", is_flag=True, help="Do not ask.") if destroys else _passed,
+        options.yes_option if destroys else _passed,
         options.force_option("Also what is in flight under a valid lease.") if destroys else _passed,
         click.argument("ids", metavar="ID...", nargs=-1, required=True),
     ):
@@ -33,29 +33,27 @@ def _run(
     name: str, backend: Backend, ids: tuple[str, ...], as_json: bool, yes: bool = True, force: bool = False
 ) -> None:
     if not yes:
-        _confirm(len(ids))
-    told = backend.jobs.act(name, ids, force)
+        confirm(f"Drop {jobs(len(ids))} for good, history and all?", "drop", "dropped")
+    tell_outcomes(ACTS[name].past, backend.jobs.act(name, ids, force), as_json)
+
+
+def tell_outcomes(past: str, told: Json, as_json: bool) -> None:
+    """What became of each; exit code 1 unless all were done."""
     if as_json:
         show_json(told)
     else:
-        _tell(name, told)
+        _tell(past, told)
     click.get_current_context().exit(0 if told["done"] == len(told["results"]) else 1)
 
 
-def _confirm(count: int) -> None:
-    """Without an answer nothing is dropped."""
-    try:
-        agreed = click.confirm(f"Drop {count} job{'s' if count > 1 else ''} for good, history and all?", err=True)
-    except click.Abort:
-        agreed = False
-    if not agreed:
-        raise Refused("Nothing was dropped. Give --yes to drop without being asked.")
+def jobs(count: int) -> str:
+    """So many of them."""
+    return f"{count} job{'' if count == 1 else 's'}"
 
 
-def _tell(name: str, told: Json) -> None:
+def _tell(past: str, told: Json) -> None:
     """The count to standard output; who was left out, and why, to standard error."""
     for one in told["results"]:
         if one["result"] != "done":
             note(": ".join(filter(None, (one["id"], one["result"], one["reason"]))))
-    done = f"{told['done']} {ACTS[name].past}"
-    click.echo(f"{done}, {told['skipped']} skipped, {told['notFound']} not found.")
+    click.echo(f"{told['done']} {past}, {told['skipped']} skipped, {told['notFound']} not found.")

@@ -3,15 +3,18 @@
 Entries are the JSON of the API with an `etag` added; refusals are the errors of the domain.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from broker.domain.dead_selection import DeadAct
 from broker.domain.preconditions import Preconditions
 from broker.operations.publishing import Outcome
 
 Json = dict[str, Any]
 Ids = tuple[str, ...]
+Selection = Mapping[str, str]
+Watch = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,41 @@ class Jobs(Protocol):
         """retry, fail, done or drop: what became of each, and how many."""
 
 
+class DeadLetters(Protocol):
+    """The dead of a consumer, whose ids are its channel's and its own; a selection names the filters of the API."""
+
+    def status(self, channel_id: str | None, consumer_id: str | None) -> Json:
+        """How many are dead, for every consumer or those asked for."""
+
+    def list_dead(self, ids: Ids, selection: Selection, oldest: bool) -> Iterator[Json]:
+        """Those that meet the selection, the latest death first, or the oldest."""
+
+    def requeue(self, ids: Ids, job_id: str) -> None:
+        """One of them, by its whole id."""
+
+    def delete(self, ids: Ids, job_id: str, force: bool) -> None:
+        """One of them, by its whole id."""
+
+    def start(self, ids: Ids, act: DeadAct, selection: Selection, force: bool) -> Json:
+        """Begin an act on all that meet the selection: the operation that does it, done or not."""
+
+    def audit(self, repair: bool, watch: Watch) -> Json:
+        """Recount all; `watch` may hear how many consumers are done, of how many."""
+
+
+class Operations(Protocol):
+    """Acts on many dead jobs, as the API shows them."""
+
+    def list_operations(self) -> Iterator[Json]:
+        """All of them, newest first."""
+
+    def work_on(self, operation: Json) -> Json:
+        """It, a moment later: with what was done in it, here or elsewhere."""
+
+    def cancel(self, operation: Json) -> Json:
+        """Stop it; what is done stays done."""
+
+
 class Backend(Protocol):
     """All that the commands need."""
 
@@ -66,6 +104,12 @@ class Backend(Protocol):
 
     @property
     def jobs(self) -> Jobs: ...
+
+    @property
+    def dlq(self) -> DeadLetters: ...
+
+    @property
+    def operations(self) -> Operations: ...
 
     def publish(self, channel_id: str, publisher: Publisher, items: Sequence[Json]) -> list[Outcome]:
         """Messages in the batch form of the API, each with its own outcome."""

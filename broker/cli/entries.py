@@ -7,6 +7,7 @@ from itertools import chain, islice
 
 import click
 
+from broker.cli.asking import confirm
 from broker.cli.backend import Ids, Json, Registry
 from broker.cli.errors import Refused
 from broker.cli.output import note, show_entry, show_json
@@ -59,7 +60,7 @@ def update(target: Target, fields: Json, if_match: str | None, as_json: bool) ->
 def delete(target: Target, if_match: str | None, yes: bool, force: bool, as_json: bool) -> None:
     """Remove one, after asking; what goes with it is told."""
     if not yes:
-        _confirm(target)
+        confirm(f"Delete {target} and all that belongs to it?", "delete", "deleted")
     lost = _delete(target, _matching(if_match), force)
     if as_json:
         show_json({"id": target.ids[-1], "deleted": True, **lost})
@@ -86,16 +87,6 @@ def _show_with_secrets(entry: Json, as_json: bool) -> None:
     for name in _MADE:
         if name in entry:
             note(f"The {name} is shown this once: keep it.")
-
-
-def _confirm(target: Target) -> None:
-    """Without an answer nothing is deleted."""
-    try:
-        agreed = click.confirm(f"Delete {target} and all that belongs to it?", err=True)
-    except click.Abort:
-        agreed = False
-    if not agreed:
-        raise Refused("Nothing was deleted. Give --yes to delete without being asked.")
 
 
 def _delete(target: Target, only_if: Preconditions, force: bool) -> dict[str, object]:

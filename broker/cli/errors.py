@@ -52,7 +52,12 @@ def sentence(error: BrokerError) -> str:
     if isinstance(error, Invalid) and len(error.problems) > 1:
         lines = [f"\n  {problem.field}: {problem.message}" for problem in error.problems]
         return f"{len(lines)} fields are wrong [{error.code}]{''.join(lines)}"
-    return f"{error.detail.replace('force=true', '--force')} [{error.code}]"
+    return f"{in_words(error)} [{error.code}]"
+
+
+def in_words(error: BrokerError) -> str:
+    """The refusal without its code, in the command line's own terms."""
+    return error.detail.replace("force=true", "--force")
 
 
 def _driver_says(error: BrokerError) -> str:

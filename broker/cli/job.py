@@ -1,18 +1,26 @@
 """`broker job`: look at jobs, and take them in hand."""
 
-from collections.abc import Iterator
-from itertools import islice
-
 import click
 
 from broker.cli import options
 from broker.cli.acting import act_command
 from broker.cli.backend import Backend, Json
-from broker.cli.output import cell, note, show_entry, show_json, table
+from broker.cli.listing import Column, Listing, of, show_some
+from broker.cli.output import show_entry, show_json, table
 from broker.domain.states import JobFilter
 
 _EVENT_COLUMNS = ("at", "event", "actor", "errorType", "errorCategory", "detail")
-_COLUMNS = (("id", 20), ("state", 9), ("priority", 8), ("statusChangedAt", 27), ("retryAttemptCount", 17))
+_LISTING = Listing(
+    (
+        Column("id", 20, of("id")),
+        Column("state", 9, of("state")),
+        Column("priority", 8, of("priority")),
+        Column("statusChangedAt", 27, of("statusChangedAt")),
+        Column("retryAttemptCount", 17, of("retryAttemptCount")),
+        Column("error", 0, of("error", "type")),
+    ),
+    "There are no such jobs.",
+)
 
 
 @click.group()
@@ -40,7 +48,7 @@ def show(backend: Backend, job_id: str, as_json: bool) -> None:
     if as_json:
         show_json(found)
     else:
-        _show(found)
+        show_with_history(found)
 
 
 @job.command("list")
@@ -52,7 +60,7 @@ def show(backend: Backend, job_id: str, as_json: bool) -> None:
     default="all",
     help="Only these; queued: all that wait.",
 )
-@click.option("--limit", type=click.IntRange(min=1), default=25, show_default=True, help="So many at most.")
+@options.limit_option
 @options.json_option
 @options.with_backend
 def list_jobs(backend: Backend, channel_id: str, consumer_id: str, state: str, limit: int, as_json: bool) -> None:
@@ -65,13 +73,7 @@ def list_jobs(backend: Backend, channel_id: str, consumer_id: str, state: str, l
     broker job list orders billing --state dead --limit 1000 --json
     """
     found = backend.jobs.list_jobs(channel_id, consumer_id, JobFilter(state).value)
-    chosen = islice(found, limit)
-    if as_json:
-        show_json(list(chosen))
-    else:
-        _list(chosen)
-    if next(found, None) is not None:
-        note(f"There are more than these {limit}: see --limit.")
+    show_some(_LISTING, found, limit, as_json)
 
 
 for command in (
@@ -100,24 +102,11 @@ for command in (
     job.add_command(command)
 
 
-def _show(found: Json) -> None:
+def show_with_history(found: Json) -> None:
+    """What a job is, then what happened to it."""
     show_entry({name: value for name, value in found.items() if name != "history"}, as_json=False)
     click.echo()
     if found["history"]:
         click.echo(table([_EVENT_COLUMNS, *([one[name] for name in _EVENT_COLUMNS] for one in found["history"])]))
     else:
         click.echo("Nothing has happened to it yet.")
-
-
-def _list(chosen: Iterator[Json]) -> None:
-    """A line each as they come."""
-    first = True
-    for found in chosen:
-        if first:
-            click.echo("  ".join(name.ljust(width) for name, width in _COLUMNS) + "  error")
-        first = False
-        error = (found["error"] or {}).get("type")
-        cells = [cell(found[name]).ljust(width) for name, width in _COLUMNS]
-        click.echo("  ".join([*cells, cell(error)]).rstrip())
-    if first:
-        note("There are no such jobs.")

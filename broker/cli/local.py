@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from broker.cli.backend import Ids, Json, Publisher, bare_etag
+from broker.cli.local_dlq import LocalDeadLetters
 from broker.cli.local_jobs import LocalJobs
+from broker.cli.local_operations import LocalOperations
 from broker.domain.errors import BrokerError
 from broker.domain.items import parse_item
 from broker.domain.messages import Publication
@@ -27,6 +29,8 @@ class LocalBackend:
         self.channels = LocalChannels(parts)
         self.consumers = LocalConsumers(parts)
         self.jobs = LocalJobs(parts, self._admin)
+        self.dlq = LocalDeadLetters(parts, self._admin)
+        self.operations = LocalOperations(parts)
 
     def publish(self, channel_id: str, publisher: Publisher, items: Sequence[Json]) -> list[Outcome]:
         channel = open_channel(self._parts, self._admin, channel_id)

@@ -32,11 +32,12 @@ class LocalJobs:
 
     def act(self, act: str, ids: Sequence[str], force: bool) -> Json:
         checked = tuple(check_prefix("job", one) for one in ids)
-        wanted = ActRequest(ACTS[act], checked, _who(), force)
+        wanted = ActRequest(ACTS[act], checked, who(), force)
         return show_jobs.show_outcomes(job_acts.act_on_jobs(self._parts, wanted))
 
 
-def _who() -> str:
+def who() -> str:
+    """Who runs the command, as histories name them."""
     try:
         return f"{getpass.getuser()} (command line)"
     except (KeyError, OSError):

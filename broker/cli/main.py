@@ -13,9 +13,11 @@ from broker.cli.config import config
 from broker.cli.consumer import consumer
 from broker.cli.context import make_context
 from broker.cli.database import db
+from broker.cli.dlq import dlq
 from broker.cli.errors import Telling
 from broker.cli.job import job
 from broker.cli.message import message
+from broker.cli.operation import operation
 from broker.cli.producer import producer
 from broker.cli.publish import publish
 from broker.cli.serving import serve, up
@@ -40,6 +42,7 @@ def cli(
     broker up                          start everything on SQLite in ./var
     broker channel create orders       make a channel
     broker publish orders ...          publish to it
+    broker dlq status                  how many are dead, of whom, since when
     broker --url http://HOST:8080 ...  work on a running broker instead of the database
 
     \b
@@ -52,7 +55,23 @@ def cli(
     ctx.obj = make_context(ctx, config_file, database_url, url, token)
 
 
-for command in (bench, channel, checkpoint, config, consumer, db, job, message, producer, publish, serve, up, work):
+for command in (
+    bench,
+    channel,
+    checkpoint,
+    config,
+    consumer,
+    db,
+    dlq,
+    job,
+    message,
+    operation,
+    producer,
+    publish,
+    serve,
+    up,
+    work,
+):
     cli.add_command(command)
 
 

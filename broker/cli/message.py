@@ -49,7 +49,7 @@ def payload_of(found: Json) -> bytes:
 
 def _show(found: Json) -> None:
     shown = {name: value for name, value in found.items() if name != "jobs"}
-    show_entry({**shown, "payload": _shortened(str(found["payload"]))}, as_json=False)
+    show_entry({**shown, "payload": shortened(str(found["payload"]))}, as_json=False)
     click.echo()
     if found["jobs"]:
         click.echo(table([_JOB_COLUMNS, *([job[name] for name in _JOB_COLUMNS] for job in found["jobs"])]))
@@ -57,6 +57,7 @@ def _show(found: Json) -> None:
         click.echo("It has no jobs: its channel had no consumers.")
 
 
-def _shortened(payload: str) -> str:
+def shortened(payload: str) -> str:
+    """The start of it, and how much there is beyond."""
     more = len(payload) - LONGEST_SHOWN
     return payload if more <= 0 else f"{payload[:LONGEST_SHOWN]} (and {more} more characters: see --raw)"

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from broker.cli.backend import Json
-from broker.cli.parameters import public_id, settings
+from broker.cli.parameters import optional_public_id, public_id, settings
 from broker.domain.setting import camel_case
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -30,6 +30,12 @@ def id_argument(name: str) -> Callable[[Command], Command]:
     return click.argument(name, metavar=name.removesuffix("_id").upper(), callback=public_id)
 
 
+def id_option(name: str, about: str) -> Callable[[Command], Command]:
+    """`channel_id` is given as --channel."""
+    word = name.removesuffix("_id")
+    return click.option(f"--{word}", name, metavar=word.upper(), callback=optional_public_id, help=about)
+
+
 def force_option(about: str) -> Callable[[Command], Command]:
     """What would be refused otherwise."""
     return click.option("--force", is_flag=True, help=about)
@@ -45,19 +51,23 @@ def fields(own: Given = (), unset: Given = (), pull: bool | None = None, **given
     return {**named, **dict(own), **dict.fromkeys(unset)}
 
 
-def _several(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
+def several(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
     """Options that go together, in the order of the help."""
     return lambda command: functools.reduce(lambda inner, decorate: decorate(inner), reversed(decorators), command)
 
 
+yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
+limit_option = click.option(
+    "--limit", type=click.IntRange(min=1), default=25, show_default=True, help="So many at most."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="For scripts.")
 if_match_option = click.option("--if-match", metavar="ETAG", help="Only if this is still its etag, which `show` tells.")
 paused_option = click.option("--paused", is_flag=True, default=None, help="Hold its deliveries from the start.")
-name_options = _several(
+name_options = several(
     click.option("--name", metavar="TEXT", help="A name for people; at first the id."),
     click.option("--token", metavar="TEXT", help="Its token; when it has none, one is made and shown once."),
 )
-setting_options = _several(
+setting_options = several(
     click.option("--dead-channel", metavar="CHANNEL", help="Where its dead go."),
     click.option(
         "--set",
@@ -68,17 +78,17 @@ setting_options = _several(
         help="Its own value of a setting, like maxRetries=5.",
     ),
 )
-change_options = _several(
+change_options = several(
     click.option("--unset", metavar="KEY", multiple=True, help="A setting to inherit again; also deadChannel."),
     click.option("--pause/--resume", "paused", default=None, help="Hold its deliveries, or go on with them."),
     if_match_option,
 )
-delivery_options = _several(
+delivery_options = several(
     click.option("--callback-url", metavar="URL", help="Where its jobs are pushed to."),
     click.option("--pull/--push", "pull", default=None, help="Whether it fetches its jobs, or they are pushed to it."),
     click.option("--signing-secret", metavar="TEXT", help="Signs what is pushed; else one is made and shown once."),
 )
-delete_options = _several(click.option("--yes", is_flag=True, help="Do not ask."), if_match_option, json_option)
-list_options = _several(
+delete_options = several(yes_option, if_match_option, json_option)
+list_options = several(
     click.option("--limit", type=click.IntRange(min=1), help="So many at most; else all."), json_option
 )

@@ -1,7 +1,7 @@
 """What commands print: the answer to standard output, everything else to standard error."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -27,11 +27,13 @@ def show_entry(entry: Mapping[str, Any], as_json: bool) -> None:
         click.echo(table(list(_values(entry))))
 
 
-def table(rows: Sequence[Row]) -> str:
-    """Columns as wide as their longest cell, but for the last."""
+def table(rows: Sequence[Row], right: Container[int] = ()) -> str:
+    """Columns as wide as their longest cell, but for the last; some of them with their cells at the right."""
     texts = [[cell(value) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in texts)
+    justify = [str.rjust if at in right else str.ljust for at in range(len(widths))]
+    lines = ([place(text, width) for place, text, width in zip(justify, row, widths, strict=True)] for row in texts)
+    return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
 def cell(value: object) -> str:

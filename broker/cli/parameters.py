@@ -19,6 +19,11 @@ def public_id(ctx: click.Context, param: click.Parameter, value: str) -> str:
         raise click.BadParameter(error.problems[0].message) from error
 
 
+def optional_public_id(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """An id that users choose, where one is given."""
+    return None if value is None else public_id(ctx, param, value)
+
+
 def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Pairs:
     """`key=value`, each."""
     return tuple(_pair(value) for value in values)

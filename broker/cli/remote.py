@@ -7,7 +7,9 @@ import httpx
 
 from broker.cli.backend import Ids, Json, Publisher, bare_etag
 from broker.cli.problems import refusal_of
+from broker.cli.remote_dlq import RemoteDeadLetters
 from broker.cli.remote_jobs import RemoteJobs
+from broker.cli.remote_operations import RemoteOperations
 from broker.cli.server import Server, header_token
 from broker.domain.errors import TooLarge
 from broker.domain.pages import MOST
@@ -28,6 +30,8 @@ class RemoteBackend:
         self.channels = RemoteRegistry(server, channel_place, lambda: "/channels")
         self.consumers = RemoteRegistry(server, consumer_place, lambda channel: channel_place(channel, "consumers"))
         self.jobs = RemoteJobs(server)
+        self.dlq = RemoteDeadLetters(server)
+        self.operations = RemoteOperations(server)
 
     def publish(self, channel_id: str, publisher: Publisher, items: Sequence[Json]) -> list[Outcome]:
         """In one request; when that is more than the server reads at once, in two halves."""

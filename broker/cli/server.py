@@ -39,14 +39,17 @@ class Server:
         body: Json | None = None,
         headers: Mapping[str, str] = _NO_HEADERS,
         hint: str = ADMIN_HINT,
+        seconds: float | None = None,
     ) -> httpx.Response:
-        """An answer that says yes; everything else is raised."""
+        """An answer that says yes; everything else is raised. `seconds`: how long to wait for what takes long."""
+        within = TIMEOUT if seconds is None else httpx.Timeout(seconds, connect=TIMEOUT.connect)
         content = None if body is None else json.dumps(body).encode()
         kind = {} if body is None else {"Content-Type": "application/json"}
         try:
-            answer = self._client.request(method, path, content=content, headers=_encoded({**headers, **kind}))
+            sent = _encoded({**headers, **kind})
+            answer = self._client.request(method, path, content=content, headers=sent, timeout=within)
         except httpx.HTTPError as error:
-            self._explain(error)
+            self._explain(error, within)
         if not _says_yes(answer):
             self._refuse(answer, hint)
         return answer
@@ -70,14 +73,14 @@ class Server:
             raise Unreachable(f"{self.url} redirects to {answer.headers['Location']}: give the address there as --url.")
         raise Unreachable(f"What answers at {self.url} is not a broker (HTTP {answer.status_code}, {kind}).")
 
-    def _explain(self, error: httpx.HTTPError) -> NoReturn:
+    def _explain(self, error: httpx.HTTPError, within: httpx.Timeout) -> NoReturn:
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             advice = "Name the file of your certificate authority in SSL_CERT_FILE."
             raise Unreachable(f"The certificate of {self.url} is not trusted here ({error}). {advice}") from error
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
             raise Unreachable(f"Cannot reach a broker at {self.url} ({error}). Does it run there?") from error
         if isinstance(error, httpx.TimeoutException):
-            raise Unreachable(f"{self.url} did not answer within {TIMEOUT.read:g} s, {_BROKEN}.") from error
+            raise Unreachable(f"{self.url} did not answer within {within.read:g} s, {_BROKEN}.") from error
         raise Unreachable(f"The connection to {self.url} broke ({error}), {_BROKEN}.") from error
 
 

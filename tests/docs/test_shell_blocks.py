@@ -52,6 +52,17 @@ def test_the_walk_through_pulling_does_what_it_says(tmp_path: Path) -> None:
         assert sorted(job["state"] for job in left) == ["dead", "delivered", "delivered", "retrying"]
 
 
+def test_the_walk_through_the_dead_does_what_it_says(tmp_path: Path) -> None:
+    with running(tmp_path) as live:
+        printed = run(ENVIRONMENT + shell_of("docs/dead-letters.md"), tmp_path, live)
+        for told in ("1 requeued, 0 skipped, 0 not found", "1 deleted, 0 skipped, 0 not found"):
+            assert f"\n{told}.\n" in printed
+        for told in ("4 requeued, 0", "0 deleted, 5", "4 archived, 0", "1 moved, 0"):
+            assert f"\n{told} skipped.\n" in printed
+        assert re.search(r"^coins +bank +5 ", printed, re.MULTILINE)
+        assert printed.endswith(" dead, all exact.\n")
+
+
 @contextmanager
 def running(folder: Path) -> Iterator[LiveBroker]:
     """A broker as `make run` starts it."""

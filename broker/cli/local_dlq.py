@@ -1,0 +1,52 @@
+"""The dead of the database itself."""
+
+from collections.abc import Iterator
+
+from broker.cli.backend import Ids, Json, Selection, Watch
+from broker.cli.local_jobs import who
+from broker.dlq.auditor import Auditor
+from broker.dlq.show_audit import show_audit
+from broker.domain.dead_selection import DeadAct, parse_dead_filter
+from broker.domain.pages import MOST, Cursor
+from broker.domain.registry import Consumer
+from broker.operations import bulk, dead_jobs, dead_lists
+from broker.operations.access import Credentials, open_consumer
+from broker.operations.dlq_status import read_status
+from broker.operations.parts import Parts
+from broker.operations.show_dlq import show_operation, show_status
+from broker.operations.show_jobs import show_listed_job
+
+
+class LocalDeadLetters:
+    """Calls the operations that the API calls, in the name of who runs the command."""
+
+    def __init__(self, parts: Parts, admin: Credentials) -> None:
+        self._parts, self._admin = parts, admin
+
+    def status(self, channel_id: str | None, consumer_id: str | None) -> Json:
+        return show_status(read_status(self._parts, channel_id, consumer_id))
+
+    def list_dead(self, ids: Ids, selection: Selection, oldest: bool) -> Iterator[Json]:
+        consumer, wanted, cursor = self._consumer(ids), parse_dead_filter(selection), None
+        while True:
+            page = dead_lists.list_dead_jobs(self._parts, consumer, wanted, not oldest, cursor, MOST)
+            yield from map(show_listed_job, page.rows)
+            if page.next is None:
+                return
+            cursor = Cursor(page.next)
+
+    def requeue(self, ids: Ids, job_id: str) -> None:
+        dead_jobs.requeue_dead_job(self._parts, self._consumer(ids), job_id, who())
+
+    def delete(self, ids: Ids, job_id: str, force: bool) -> None:
+        dead_jobs.delete_dead_job(self._parts, self._consumer(ids), job_id, who(), force)
+
+    def start(self, ids: Ids, act: DeadAct, selection: Selection, force: bool) -> Json:
+        wanted = parse_dead_filter(selection)
+        return show_operation(bulk.start(self._parts, self._consumer(ids), act, wanted, who(), force))
+
+    def audit(self, repair: bool, watch: Watch) -> Json:
+        return show_audit(self._parts, Auditor(self._parts).run(repair, watch))
+
+    def _consumer(self, ids: Ids) -> Consumer:
+        return open_consumer(self._parts, self._admin, *ids)

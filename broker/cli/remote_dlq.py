@@ -1,0 +1,59 @@
+"""The dead of a running broker."""
+
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+from broker.cli.backend import Ids, Json, Selection, Watch
+from broker.cli.server import Server
+from broker.domain.dead_selection import DeadAct
+from broker.domain.pages import MOST
+from broker.operations.places import consumer_place
+
+AUDIT_SECONDS = 3600.0
+
+
+class RemoteDeadLetters:
+    """Asks the server, as the admin."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def status(self, channel_id: str | None, consumer_id: str | None) -> Json:
+        given = {"channel": channel_id, "consumer": consumer_id}
+        path = _with("/dlq-status", {name: value for name, value in given.items() if value is not None})
+        return self._server.document(self._server.ask("GET", path), "consumers")
+
+    def list_dead(self, ids: Ids, selection: Selection, oldest: bool) -> Iterator[Json]:
+        query = {**selection, "order": "oldest" if oldest else "newest", "limit": str(MOST)}
+        path: str | None = _with(consumer_place(*ids, "dlq"), query)
+        while path is not None:
+            page = self._server.document(self._server.ask("GET", path), "deadJobs")
+            yield from page["deadJobs"]
+            path = page["pages"].get("next")
+
+    def requeue(self, ids: Ids, job_id: str) -> None:
+        self._server.ask("POST", consumer_place(*ids, "job", job_id, "requeue-dead-job"))
+
+    def delete(self, ids: Ids, job_id: str, force: bool) -> None:
+        self._server.ask("DELETE", _with(consumer_place(*ids, "job", job_id), _forced(force)))
+
+    def start(self, ids: Ids, act: DeadAct, selection: Selection, force: bool) -> Json:
+        method = "DELETE" if act is DeadAct.DELETE else "POST"
+        below = (act.value,) if act in (DeadAct.ARCHIVE, DeadAct.MOVE) else ()
+        path = _with(consumer_place(*ids, "dlq", *below), {**selection, **_forced(force)})
+        answer = self._server.document(self._server.ask(method, path), "operation")
+        operation: Json = answer["operation"]
+        return operation
+
+    def audit(self, repair: bool, watch: Watch) -> Json:
+        """The server counts, and says nothing until it is done."""
+        answer = self._server.ask("POST", "/admin/dlq/audit", {"repair": repair}, seconds=AUDIT_SECONDS)
+        return self._server.document(answer, "findings")
+
+
+def _with(path: str, query: Selection) -> str:
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def _forced(force: bool) -> dict[str, str]:
+    return {"force": "true"} if force else {}
