@@ -86,6 +86,8 @@ def _parsed(name: str, field: str, text: str, problems: list[FieldProblem]) -> o
         return _moment(field, text, problems)
     if len(text) > LONGEST_TEXT:
         problems.append(FieldProblem(field, f"must have at most {LONGEST_TEXT} characters"))
+    if name != "text" and not text.isascii():
+        problems.append(FieldProblem(field, "must be ASCII"))
     return text
 
 

@@ -50,12 +50,13 @@ class World:
         """Undo a call that succeeded: a change gets the known values again, what was deleted is made anew."""
         if method == "PUT" and path in FIELDS:
             self._put(path)
-        if method == "DELETE" and "known-" in path:
+        if path.startswith(f"{CONSUMER}/") and (method == "DELETE" or "/dlq" in path or path.endswith("dead-job")):
+            if method != "GET":
+                KNOWN["deadJobId"] = self._dead_job()
+        elif method == "DELETE" and "known-" in path:
             self._build()
-        if path == "/admin/jobs/drop" or (method == "POST" and "/job/" in path):
+        elif path == "/admin/jobs/drop" or (method == "POST" and "/job/" in path):
             KNOWN["jobId"] = self._job()
-        if "/dlq" in path or path.endswith("/requeue-dead-job"):
-            KNOWN["deadJobId"] = self._dead_job()
 
     def _build(self) -> None:
         for path in FIELDS:

@@ -83,7 +83,8 @@ def test_jobs_are_counted_by_status_with_the_oldest_and_the_newest_change(broker
     states.finish(broker, *ids[2:4])
     states.finish(broker, ids[4], status=JobStatus.ARCHIVED)
     states.wait_out_a_retry(broker, ids[5])
-    states.die(broker, ids[6], at=broker.clock.now() - timedelta(minutes=5))
+    states.die(broker, ids[6])
+    broker.clock.advance(timedelta(seconds=10))
     states.die(broker, ids[7])
     found = by_status(broker)
     assert {name: one["count"] for name, one in found.items()} == {
@@ -148,7 +149,7 @@ def test_statistics_look_at_so_many_of_the_newest_dead(broker: Broker, monkeypat
 def test_the_processor_runs_while_checkpoints_are_young(broker: Broker) -> None:
     register(broker.client)
     assert get(broker.client, "/dlq-stats")["is_processor_running"] is False
-    Checkpointer(broker.parts).run()
+    Checkpointer(broker.parts).run(force=True)
     assert get(broker.client, "/dlq-stats")["is_processor_running"] is True
     broker.clock.advance(timedelta(seconds=2 * 600 + 20))
     assert get(broker.client, "/dlq-stats")["is_processor_running"] is True

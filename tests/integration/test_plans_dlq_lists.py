@@ -14,7 +14,7 @@ from broker.store import dead_breakdown, dead_pages, dlq_lines, job_counts, job_
 from broker.store.dlq_lines import Span
 from broker.store.tables import dlq_history, job
 from tests.integration.plan_states import bring_into_states, lease_some
-from tests.integration.plans import BUSY_CONSUMER, CONSUMERS, NOW, Filled, Plan
+from tests.integration.plans import BUSY_CONSUMER, CONSUMERS, NOW, Filled, Plan, Step
 from tests.support.server import Server
 
 LIMIT, LINES, MOST = 25, 200, 50
@@ -108,8 +108,13 @@ def test_a_statement_goes_by_its_index_and_reads_a_bounded_number_of_rows(filled
     for plan in plans:
         assert plan.reads <= case.reads, plan
         assert not [step for step in plan.scans if step.table in ("job", "dlq_history")], plan
-        assert not [step for step in plan.sorts if step.table in ("job", "dlq_history")], plan
+        assert not [step for step in plan.sorts if step.table in ("job", "dlq_history") and not _is_list(step)], plan
     assert sum(plan.reads for plan in plans) <= case.in_all
+
+
+def _is_list(step: Step) -> bool:
+    """Jobs by their ids, of which a statement has a few at most, may be sorted."""
+    return (step.table, step.index) == ("job", "PRIMARY")
 
 
 def _is_apart(plan: Plan) -> bool:
