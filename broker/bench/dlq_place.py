@@ -40,10 +40,12 @@ class Ground:
     crowded: Consumer
 
     def fill(self, count: int, advance: Callable[[], None]) -> None:
-        """So many dead over the last days, up to an hour ago."""
+        """So many dead over the last days, up to an hour ago; the summary knows nothing of them yet."""
         begins = self.lots.now() - SPREAD - timedelta(hours=1)
         every = max(MILLISECOND, round(SPREAD / timedelta(milliseconds=1) * BURST / max(1, count)) * MILLISECOND)
         self.lots.put(count, begins, every, self.keys, advance)
+        self.lots.run("DELETE FROM dlq_summary")
+        self.lots.connection.commit()
 
     def die(self, count: int) -> Lot:
         """So many die now, over all consumers; no checkpoint has counted them."""

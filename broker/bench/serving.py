@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from broker.bench import client
 from broker.config import Settings
 
-START_SECONDS = 20.0
+START_SECONDS = 60.0
 
 
 @contextmanager
