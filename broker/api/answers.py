@@ -1,7 +1,7 @@
 """What views answer with."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 from urllib.parse import quote, urlencode
 
@@ -27,15 +27,20 @@ def entry(shown: object, of: Producer | Channel | Consumer) -> Response:
     return response
 
 
-def page(found: Page[T], show: Callable[[T], object]) -> Response:
+def page(
+    found: Page[T],
+    show: Callable[[T], object],
+    name: str = "result",
+    keeping: Sequence[str] = ("limit", "status", "state"),
+) -> Response:
     """What was found, mostly as addresses, and the addresses of the neighbouring pages."""
-    keep = {name: value for name in ("limit", "status", "state") if (value := request.args.get(name)) is not None}
+    keep = {field: value for field in keeping if (value := request.args.get(field)) is not None}
     pages = {
-        name: _link({name: encode_cursor(key), **keep})
-        for name, key in (("next", found.next), ("previous", found.previous))
+        side: _link({side: encode_cursor(key), **keep})
+        for side, key in (("next", found.next), ("previous", found.previous))
         if key
     }
-    return as_json({"result": [show(row) for row in found.rows], "pages": pages})
+    return as_json({name: [show(row) for row in found.rows], "pages": pages})
 
 
 def empty(status: int = 204, location: str | None = None) -> Response:

@@ -2,7 +2,19 @@
 
 from flask import Flask
 
-from broker.api import broadcast, health, jobs, messages, problems, pulling, registry, request_ids
+from broker.api import (
+    broadcast,
+    dead_letters,
+    health,
+    jobs,
+    messages,
+    monitoring,
+    operations,
+    problems,
+    pulling,
+    registry,
+    request_ids,
+)
 from broker.api.metrics import Metrics
 from broker.operations.parts import Parts
 from broker.operations.publishing import Publisher
@@ -21,6 +33,9 @@ def create_app(parts: Parts, metrics: Metrics) -> Flask:
         messages.blueprint(parts),
         pulling.blueprint(parts),
         jobs.blueprint(parts),
+        dead_letters.blueprint(parts),
+        operations.blueprint(parts),
+        monitoring.blueprint(parts),
         health.blueprint(parts),
     ):
         app.register_blueprint(views)

@@ -3,15 +3,12 @@
 from flask import Blueprint, Response, request
 
 from broker.api import answers, reading
+from broker.api.opening import ADMIN, opened
 from broker.domain.acts import ACTS, check_prefix, parse_act
 from broker.domain.errors import NotFound
-from broker.domain.names import check_public_id
-from broker.domain.registry import Consumer
 from broker.operations import job_acts, jobs, show_jobs
-from broker.operations.access import open_consumer, require_admin
+from broker.operations.access import require_admin
 from broker.operations.parts import Parts
-
-ACTOR = "admin"
 
 
 def blueprint(parts: Parts) -> Blueprint:
@@ -25,12 +22,12 @@ def blueprint(parts: Parts) -> Blueprint:
 def _of_a_consumer(views: Blueprint, parts: Parts) -> None:
     @views.get("/channel/<channel_id>/consumer/<consumer_id>/job/<job_id>")
     def get_job(channel_id: str, consumer_id: str, job_id: str) -> Response:
-        consumer = _open(parts, channel_id, consumer_id)
+        consumer = opened(parts, channel_id, consumer_id)
         return answers.as_json(show_jobs.show_job_full(jobs.get_job(parts, consumer, job_id)))
 
     @views.get("/channel/<channel_id>/consumer/<consumer_id>/jobs")
     def list_jobs(channel_id: str, consumer_id: str) -> Response:
-        consumer = _open(parts, channel_id, consumer_id)
+        consumer = opened(parts, channel_id, consumer_id)
         wanted = jobs.parse_filter(request.args.get("state"))
         found = jobs.list_jobs(parts, consumer, wanted, *reading.page(jobs.PAGE_KEY))
         return answers.page(found, show_jobs.show_listed_job)
@@ -47,10 +44,5 @@ def _of_the_admin(views: Blueprint, parts: Parts) -> None:
         require_admin(parts, reading.credentials())
         if act_id not in ACTS:
             raise NotFound(f"There is no act {act_id!r}, only {', '.join(ACTS)}.")
-        wanted = parse_act(ACTS[act_id], reading.fields(()), ACTOR)
+        wanted = parse_act(ACTS[act_id], reading.fields(()), ADMIN)
         return answers.as_json(show_jobs.show_outcomes(job_acts.act_on_jobs(parts, wanted)))
-
-
-def _open(parts: Parts, channel_id: str, consumer_id: str) -> Consumer:
-    check_public_id("channelId", channel_id)
-    return open_consumer(parts, reading.credentials(), channel_id, check_public_id("consumerId", consumer_id))

@@ -22,6 +22,7 @@ STATUS = {
     "unfinished-jobs": (409, "There are unfinished jobs"),
     "in-use": (409, "It is in use"),
     "not-deletable": (409, "It can no longer be deleted"),
+    "not-dead": (409, "It is not dead"),
     "length-required": (411, "The body's length is missing"),
     "precondition-failed": (412, "It was changed in the meantime"),
     "not-pull": (412, "The consumer does not pull"),

@@ -3,13 +3,12 @@
 from flask import Blueprint, Response, request
 
 from broker.api import answers, reading
+from broker.api.opening import opened
 from broker.domain import pull_parsing as parse
 from broker.domain.errors import Invalid
 from broker.domain.ids import is_xid
-from broker.domain.names import check_public_id
 from broker.domain.registry import Consumer
 from broker.operations import leasing, pulling, show_pull
-from broker.operations.access import open_consumer
 from broker.operations.parts import Parts
 from broker.operations.steps import take_step
 
@@ -67,9 +66,7 @@ def _answers(views: Blueprint, parts: Parts) -> None:
 
 
 def _open(parts: Parts, channel_id: str, consumer_id: str) -> Consumer:
-    check_public_id("channelId", channel_id)
-    check_public_id("consumerId", consumer_id)
-    return pulling.require_pull(open_consumer(parts, reading.credentials(), channel_id, consumer_id))
+    return pulling.require_pull(opened(parts, channel_id, consumer_id))
 
 
 def _job_id(text: str) -> str:

@@ -25,7 +25,7 @@ def requeue_dead_job(parts: Parts, consumer: Consumer, job_id: str, actor: str) 
 
     def work(connection: Connection, job: Locked) -> None:
         if job.status is not JobStatus.DEAD:
-            raise NotDead(f"Job {job_id!r} is {job.status.name.lower()}, not dead.", status=job.status.name)
+            raise NotDead(f"Job {job_id!r} is {job.status.name.lower()}, not dead.", jobStatus=job.status.name)
         time = SqlTime(connection)
         summary.take_back(connection, consumer.key, [job.status_changed_at], Total.REQUEUED)
         store.become(connection, time, [job.id], JobStatus.QUEUED)

@@ -28,8 +28,13 @@ def page(
     connection: Connection, consumer_key: int, wanted: JobFilter, cursor: Cursor | None, limit: int
 ) -> Page[StoredJobFull]:
     """Newest first; queued ones in the order in which they will be served. A page may be short and have a next one."""
-    ranges = ranges_of(connection, consumer_key, wanted)
-    status = _WANTED.get(wanted)
+    return page_of(connection, ranges_of(connection, consumer_key, wanted), _WANTED.get(wanted), cursor, limit)
+
+
+def page_of(
+    connection: Connection, ranges: Sequence[Range], status: JobStatus | None, cursor: Cursor | None, limit: int
+) -> Page[StoredJobFull]:
+    """A page of what these ranges hold, of those entries that have the status where one is given."""
     backwards = cursor is not None and cursor.backwards
     keys, beyond = _gather(_entries(ranges, cursor, STEP if status else limit + 1), status, limit)
     ids = [str(key[2]) for key in keys]

@@ -40,6 +40,7 @@ PROBLEM_CODES = {
     "unfinished-jobs",
     "in-use",
     "not-deletable",
+    "not-dead",
     "length-required",
     "precondition-failed",
     "not-pull",
