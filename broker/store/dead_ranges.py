@@ -15,6 +15,7 @@ from sqlalchemy import Connection, text
 from broker.domain.dead_selection import DeadFilter
 from broker.domain.states import DeadReason, JobStatus
 from broker.store.bulk import time_text
+from broker.store.checkpoints import BEGINNING
 from broker.store.dead_tails import dead_index
 from broker.store.job_acts import SETTING
 from broker.store.moments import SqlTime, as_time
@@ -132,6 +133,17 @@ def change(connection: Connection, time: SqlTime, stretch: Stretch, status: JobS
         f" WHERE {stretch.where()}"
     )
     return connection.execute(text(statement), stretch.values()).rowcount
+
+
+def clear(connection: Connection, stretch: Stretch) -> None:
+    """All of a counted stretch went. If nothing before it is left, no dead are left up to its end: nobody dies where a
+    checkpoint has counted. Primary key; job_dead, one moment."""
+    statement = (
+        "UPDATE dlq_summary SET cleared_to = :high WHERE consumerId = :key"
+        f" AND COALESCE(cleared_to, '{time_text(BEGINNING)}') >= :low AND NOT EXISTS"
+        f" (SELECT 1 FROM {dead_index(connection)} WHERE consumerId = :key AND deadAt = :low)"
+    )
+    connection.execute(text(statement), stretch.values())
 
 
 def tell(connection: Connection, time: SqlTime, stretch: Stretch, event_id: str, event: str, actor: str) -> None:

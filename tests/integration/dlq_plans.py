@@ -125,7 +125,7 @@ _old = Spot(checkpoints.BEGINNING, "")
 CASES = {
     "status": Case(lambda d, c: _counted(len(dlq_status.count(c, d.checked_at)), CONSUMERS), 2 * TAIL + 5 * CONSUMERS),
     "whole answer": Case(lambda d, c: _read(d.parts, c, None, None), 2 * TAIL + 40 * CONSUMERS),
-    "oldest deaths": Case(lambda d, c: dlq_status.oldest_deaths(c, d.keys), 4 * CONSUMERS),
+    "oldest deaths": Case(lambda d, c: dlq_status.oldest_deaths(c, dict.fromkeys(d.keys)), 4 * CONSUMERS),
     "died in the last hour": Case(lambda d, c: dlq_status.died_in_last_hour(c, d.keys), 20 * CONSUMERS),
     "count for a checkpoint": Case(
         lambda d, c: _counted(dead_tails.count_deaths(c, d.tail), {d.keys[0]: TAIL}), 2 * TAIL + 5
