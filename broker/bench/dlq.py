@@ -25,7 +25,8 @@ CALM_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How many dead; in each round so many questions, new deaths, and rows to act on; at most so long a purge."""
+    """How many dead; in each round so many questions, new deaths, and rows to act on; at most so long a purge, and
+    so long a calm before it, which tells what the machine's other work does to the answers."""
 
     dead: int = 100_000
     rounds: int = 5
@@ -33,6 +34,7 @@ class Plan:
     deaths: int = 10_000
     rows: int = 50_000
     purge_seconds: float = 30.0
+    calm_seconds: float = 10.0
 
 
 @dataclass(slots=True)
@@ -43,6 +45,7 @@ class Result:
     without: Side = field(default_factory=Side)
     with_dead: Side = field(default_factory=Side)
     polls: list[float] = field(default_factory=list)
+    calm_polls: list[float] = field(default_factory=list)
     purge_rate: float = 0.0
     fill_seconds: float = 0.0
     first_checkpoint_seconds: float = 0.0
@@ -50,7 +53,7 @@ class Result:
 
     def bars(self) -> list[Bar]:
         """Every one, met or not."""
-        return bars(self.without.show(), self.with_dead.show(), self._poll_ms(0.99))
+        return bars(self.without.show(), self.with_dead.show(), _ms(self.polls, 0.99))
 
     def as_json(self) -> dict[str, object]:
         """For scripts."""
@@ -61,16 +64,12 @@ class Result:
             "without": without,
             "withDead": with_dead,
             "ratio": {name: ratio(without, with_dead, name) for name in names},
-            "duringPurge": {"polls": len(self.polls), "statusP50Ms": self._poll_ms(0.5),
-                            "statusP99Ms": self._poll_ms(0.99), "statusMaxMs": self._poll_ms(1),
-                            "rowsPerSecond": round(self.purge_rate)},
+            "beforePurge": _polled(self.calm_polls),
+            "duringPurge": {**_polled(self.polls), "rowsPerSecond": round(self.purge_rate)},
             "preparing": {"fillSeconds": round(self.fill_seconds, 1), "auditSeconds": round(self.audit_seconds, 1),
                           "firstCheckpointSeconds": round(self.first_checkpoint_seconds, 1)},
             "bars": [asdict(bar) for bar in self.bars()],
         }  # fmt: skip
-
-    def _poll_ms(self, share: float) -> float:
-        return round(1000 * quantile(self.polls, share), 2)
 
 
 def run(settings: Settings, plan: Plan, advance: Callable[[], None]) -> Result:
@@ -136,11 +135,22 @@ class _Bench:
         with serving(ground.settings):
             dlq_polling.ask(_address(ground), WARM)
             time.sleep(CALM_SECONDS)
+            with dlq_polling.polling(_address(ground)) as calm:
+                time.sleep(self.plan.calm_seconds)
             with dlq_polling.polling(_address(ground)) as polls:
                 self.result.purge_rate = dlq_acts.purge_for(ground, self.plan.purge_seconds)
-        self.result.polls = polls.seconds
+        self.result.calm_polls, self.result.polls = calm.seconds, polls.seconds
         ground.require_exact()
         self.advance()
+
+
+def _polled(seconds: list[float]) -> dict[str, object]:
+    return {"polls": len(seconds), "statusP50Ms": _ms(seconds, 0.5), "statusP99Ms": _ms(seconds, 0.99),
+            "statusMaxMs": _ms(seconds, 1)}  # fmt: skip
+
+
+def _ms(seconds: list[float], share: float) -> float:
+    return round(1000 * quantile(seconds, share), 2)
 
 
 def _timed(work: Callable[[], object]) -> float:

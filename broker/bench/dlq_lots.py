@@ -100,9 +100,10 @@ class Lots:
         return cursor
 
     def now(self) -> datetime:
-        """By the database's clock, where it has one."""
+        """By the database's clock, where it has one; SQLite's functions know milliseconds only."""
         if self.place.is_sqlite:
-            return datetime.now(UTC)
+            now = datetime.now(UTC)
+            return now - timedelta(microseconds=now.microsecond % 1000)
         return self.run("SELECT UTC_TIMESTAMP(6)").fetchone()[0].replace(tzinfo=UTC)  # type: ignore[no-any-return]
 
     def _insert(self, lot: Lot, start: int, count: int) -> None:
@@ -118,7 +119,6 @@ class Lots:
         return f"printf('%020d', {number})" if self.place.is_sqlite else f"LPAD({number}, 20, '0')"
 
     def _moment(self, lot: Lot, number: str) -> str:
-        """SQLite knows milliseconds only."""
         later = f"(({number} - {number} % {BURST}) / {BURST}) * {lot.every}"
         if self.place.is_sqlite:
             return f"strftime('%Y-%m-%d %H:%M:%f000', '{time_text(lot.begins)}', ({later} / 1000000.0) || ' seconds')"

@@ -11,7 +11,7 @@ HEAD = f"{'':<34}{'no dead':>12}{'with dead':>12}{'ratio':>8}"
 def dlq_table(result: Result) -> str:
     """Without any dead beside with many; then the bars."""
     shown: dict[str, Any] = result.as_json()
-    plan, purge, prepared = shown["plan"], shown["duringPurge"], shown["preparing"]
+    plan, prepared = shown["plan"], shown["preparing"]
     lines = [
         HEAD,
         _timed(shown, "statusP50Ms", "/dlq-status p50, ms"),
@@ -23,8 +23,8 @@ def dlq_table(result: Result) -> str:
         f"Dead: {plan['dead']}, most of one consumer; medians of {plan['rounds']} rounds.",
         f"Put in {prepared['fillSeconds']} s, first checkpoint {prepared['firstCheckpointSeconds']} s,"
         f" full audit {prepared['auditSeconds']} s.",
-        f"During a purge ({purge['rowsPerSecond']} rows/s): /dlq-status p50 {purge['statusP50Ms']} ms,"
-        f" p99 {purge['statusP99Ms']} ms, longest {purge['statusMaxMs']} ms, of {purge['polls']} polls.",
+        f"Before a purge: {_polls(shown['beforePurge'])}",
+        f"During it ({shown['duringPurge']['rowsPerSecond']} rows/s): {_polls(shown['duringPurge'])}",
         *map(_bar, result.bars()),
     ]  # fmt: skip
     return "\n".join(lines)
@@ -39,6 +39,11 @@ def _acted(shown: dict[str, Any], kind: str) -> list[str]:
     sides = (shown["without"][kind], shown["withDead"][kind])
     rows = ((kind, "rowsPerSecond", "rows/s"), (kind, "barePerSecond", "bare rows/s"), (kind, "ratioToBare", "by bare"))
     return [f"{f'{name}, {unit}':<34}" + "".join(f"{side[field]:>12}" for side in sides) for name, field, unit in rows]
+
+
+def _polls(polled: dict[str, Any]) -> str:
+    times = f"p50 {polled['statusP50Ms']} ms, p99 {polled['statusP99Ms']} ms, longest {polled['statusMaxMs']} ms"
+    return f"/dlq-status polled every 100 ms: {times}, of {polled['polls']} polls."
 
 
 def _bar(bar: Bar) -> str:
