@@ -13,7 +13,7 @@ class BenchFailed(Exception):
     """The broker did not answer as it must."""
 
 
-class _Line:
+class Line:
     """One keep-alive connection."""
 
     def __init__(self, address: tuple[str, int], request: bytes) -> None:
@@ -75,7 +75,7 @@ def _process(pipe: Any, address: tuple[str, int], request: bytes, connections: i
 
 def _run(address: tuple[str, int], request: bytes, connections: int, count: int) -> tuple[float, list[float]]:
     selector = selectors.DefaultSelector()
-    lines = [_Line(address, request) for _ in range(min(connections, count))]
+    lines = [Line(address, request) for _ in range(min(connections, count))]
     for line in lines:
         selector.register(line.socket, selectors.EVENT_READ, line)
     begun = time.perf_counter()

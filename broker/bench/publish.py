@@ -1,18 +1,14 @@
 """`broker bench publish`: single posts and batches, each beside bare inserts of the same rows in the same run."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 
 from broker.bench import bare, client
 from broker.bench.processes import cpu_seconds
 from broker.bench.scratch import Scratch, scratch
+from broker.bench.serving import serving
 from broker.config import Settings
 from broker.domain.preconditions import Preconditions
 from broker.domain.setting_addresses import HostPort
@@ -26,7 +22,6 @@ from broker.store.engine import Connection
 from broker.wiring import build_parts
 
 BATCH = 500
-START_SECONDS = 20.0
 ANYTHING = Preconditions()
 TOKENS = {"X-Broker-Channel-Token": "channel", "X-Broker-Producer-ID": "bench", "X-Broker-Producer-Token": "producer"}
 
@@ -93,7 +88,7 @@ def run(settings: Settings, plan: Plan, advance: Callable[[], None]) -> Result:
         schema.upgrade(parts.database)
         keys = _register(parts, plan)
         parts.database.dispose()
-        with _serving(own) as broker_pid:
+        with serving(own) as broker_pid:
             return Result(plan, _Bench(place, own, plan, keys, broker_pid).measure(advance))
 
 
@@ -177,34 +172,6 @@ def _keys(connection: Connection) -> tuple[int, int, list[int]]:
     if channel is None or producer is None:
         raise client.BenchFailed("the bench's channel is gone")
     return channel.key, producer.key, consumers.keys_of(connection, channel.key)
-
-
-@contextmanager
-def _serving(settings: Settings) -> Iterator[int]:
-    """A real `broker serve`; gives its process id."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "broker", "serve"],
-        env={**os.environ, **settings.to_environment()},
-        stdout=subprocess.DEVNULL,
-    )
-    try:
-        _wait_for(process, (settings.listen.host, settings.listen.port))
-        yield process.pid
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
-
-
-def _wait_for(process: "subprocess.Popen[bytes]", address: tuple[str, int]) -> None:
-    request = b"GET /livez HTTP/1.1\r\nHost: bench\r\n\r\n"
-    ends = time.monotonic() + START_SECONDS
-    while time.monotonic() < ends and process.poll() is None:
-        try:
-            client.post(address, request, 1, 1)
-            return
-        except client.BenchFailed:
-            time.sleep(0.1)
-    raise client.BenchFailed("the broker did not start")
 
 
 def _request(path: str, body: bytes) -> bytes:

@@ -8,9 +8,11 @@ from contextlib import contextmanager
 import click
 
 from broker.bench import deliver as bench_deliver
+from broker.bench import dlq as bench_dlq
 from broker.bench import latency as bench_latency
 from broker.bench import publish as bench_publish
 from broker.bench.client import BenchFailed
+from broker.cli.bench_dlq_table import dlq_table
 from broker.cli.bench_tables import deliver_table, latency_table, publish_table
 from broker.cli.context import CliContext
 from broker.cli.errors import Refused
@@ -110,6 +112,35 @@ def latency(context: CliContext, rate: int, seconds: float, workers: int | None,
     with _progress("latency", bench_latency.STEPS) as advance:
         result = bench_latency.run(settings, plan, advance)
     click.echo(json.dumps(result.as_json(), indent=2) if as_json else latency_table(result))
+
+
+@bench.command()
+@click.option(
+    "--dead", type=click.IntRange(1000, 100_000_000), default=100_000, show_default=True, help="Dead jobs to be there."
+)
+@click.option("--rounds", type=click.IntRange(1, 100), default=5, show_default=True)
+@click.option(
+    "--requests", type=click.IntRange(10, 100_000), default=300, show_default=True, help="A round's /dlq-status."
+)
+@click.option(
+    "--deaths", type=click.IntRange(1, 50_000), default=10_000, show_default=True, help="New ones at a checkpoint."
+)
+@click.option(
+    "--rows", type=click.IntRange(100, 10_000_000), default=50_000, show_default=True, help="To purge, and to requeue."
+)
+@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@click.pass_obj
+def dlq(context: CliContext, /, as_json: bool, **amounts: int) -> None:
+    """What dead letters cost, with none and with many: asking, counting, purging and requeueing.
+
+    \b
+    broker --database-url mysql+pymysql://root@127.0.0.1:3306/ bench dlq
+    broker bench dlq --dead 1000000 --json
+    """
+    settings, plan = context.load_settings(), bench_dlq.Plan(**amounts)
+    with _progress("dlq", bench_dlq.steps(plan)) as advance:
+        result = bench_dlq.run(settings, plan, advance)
+    click.echo(json.dumps(result.as_json(), indent=2) if as_json else dlq_table(result))
 
 
 @contextmanager

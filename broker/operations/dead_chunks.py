@@ -4,7 +4,6 @@ Lock order: the named lock's row, the operation's row, the summary row, then the
 """
 
 import logging
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from broker.domain.dead_selection import DeadAct, DeadFilter, OperationState, parse_dead_filter
@@ -17,10 +16,10 @@ from broker.store.dead_ranges import Spot, Stretch
 from broker.store.engine import Connection
 from broker.store.moments import SqlTime
 from broker.store.operations import Operation
-from broker.store.summary import Total
+from broker.store.summary import BEGINNING, Total
 
 MOVED_AT_ONCE = 500
-_START = Spot(datetime(1970, 1, 1, tzinfo=UTC), "")
+_START = Spot(BEGINNING, "")
 _TOTALS = {DeadAct.REQUEUE: Total.REQUEUED, DeadAct.DELETE: Total.DELETED, DeadAct.ARCHIVE: Total.ARCHIVED,
            DeadAct.MOVE: Total.MOVED}  # fmt: skip
 HAPPENED = {DeadAct.REQUEUE: Happened.REQUEUED, DeadAct.DELETE: Happened.DELETED, DeadAct.ARCHIVE: Happened.ARCHIVED,
@@ -49,6 +48,8 @@ def run_chunk(parts: Parts, connection: Connection, lock: NamedLock, operation_i
         return Chunk(0, True)
     changed = _apply(parts, connection, operation, stretch)
     counted = changed if stretch.counted else 0
+    if counted == stretch.length:
+        dead_ranges.clear(connection, stretch)
     summary.forget(connection, stretch.consumer_key, counted, changed - counted, _TOTALS[operation.act])
     operations.advance(connection, operation.id, stretch.last, changed, max(0, stretch.length - changed))
     return Chunk(changed, False, operation.act)

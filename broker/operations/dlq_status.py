@@ -70,7 +70,7 @@ def _complete(
 ) -> list[DeadStanding]:
     """What need not be of the very same moment."""
     hour = store.died_in_last_hour(connection, [one.key for one in places])
-    oldest = store.oldest_deaths(connection, [one.key for one in places if counts[one.key].dead])
+    oldest = store.oldest_deaths(connection, {one.key: one.cleared_to for one in places if counts[one.key].dead})
     return [
         DeadStanding(
             one,

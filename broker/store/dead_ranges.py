@@ -19,6 +19,7 @@ from broker.store.dead_tails import dead_index
 from broker.store.job_acts import SETTING
 from broker.store.moments import SqlTime, as_time
 from broker.store.removing import remove_with
+from broker.store.summary import BEGINNING
 from broker.store.types import AnyRow
 
 DELETABLE = (
@@ -77,15 +78,18 @@ def find(
 
 
 def _end(connection: Connection, consumer_key: int, after: Spot, until: datetime, most: int) -> tuple[Spot, int] | None:
-    statement = (
-        f"SELECT deadAt, id, COUNT(*) OVER () FROM (SELECT deadAt, id FROM {dead_index(connection)}"
-        " WHERE consumerId = :key AND deadAt >= :low AND deadAt <= :high AND (deadAt > :low OR id > :low_id)"
-        " ORDER BY consumerId, deadAt, id LIMIT :most) AS stretch ORDER BY deadAt DESC, id DESC LIMIT 1"
+    """One look where there are enough; what is left is counted first."""
+    values = {"key": consumer_key, "low": time_text(after.died_at), "low_id": after.job_id, "high": time_text(until)}
+    rest = (
+        f"FROM {dead_index(connection)} WHERE consumerId = :key AND deadAt >= :low AND deadAt <= :high"
+        " AND (deadAt > :low OR id > :low_id)"
     )
-    values = {"key": consumer_key, "low": time_text(after.died_at), "low_id": after.job_id,
-              "high": time_text(until), "most": most}  # fmt: skip
-    row = connection.execute(text(statement), values).first()
-    return None if row is None else (Spot(as_time(row[0]), row[1]), int(row[2]))
+    nth = text(f"SELECT deadAt, id {rest} ORDER BY consumerId, deadAt, id LIMIT 1 OFFSET :before")
+    row, length = connection.execute(nth, {**values, "before": most - 1}).first(), most
+    if row is None:
+        length = int(connection.execute(text(f"SELECT COUNT(*) {rest}"), values).scalar_one())
+        row = connection.execute(nth, {**values, "before": length - 1}).first() if length else None
+    return None if row is None else (Spot(as_time(row[0]), row[1]), length)
 
 
 def latest(connection: Connection, consumer_key: int) -> datetime | None:
@@ -136,6 +140,17 @@ def change(connection: Connection, time: SqlTime, stretch: Stretch, status: JobS
         f" WHERE {stretch.where()}"
     )
     return connection.execute(text(statement), stretch.values()).rowcount
+
+
+def clear(connection: Connection, stretch: Stretch) -> None:
+    """All of a counted stretch went. If nothing before it is left, no dead are left up to its end: nobody dies where a
+    checkpoint has counted. Primary key; job_dead, one moment."""
+    statement = (
+        "UPDATE dlq_summary SET cleared_to = :high WHERE consumerId = :key"
+        f" AND COALESCE(cleared_to, '{time_text(BEGINNING)}') >= :low AND NOT EXISTS"
+        f" (SELECT 1 FROM {dead_index(connection)} WHERE consumerId = :key AND deadAt = :low)"
+    )
+    connection.execute(text(statement), stretch.values())
 
 
 def tell(connection: Connection, time: SqlTime, stretch: Stretch, event_id: str, event: str, actor: str) -> None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from broker.domain.registry import Overrides
+from broker.store.bulk import time_text
 from broker.store.dead_tails import dead_index, tails_of, within
 from broker.store.moments import SqlTime, as_time
 from broker.store.summary import BEGINNING
@@ -23,7 +24,7 @@ from broker.store.types import AnyRow
 CONSUMERS_PER_STATEMENT, DIVES_PER_STATEMENT = 1000, 400
 _TOTALS = [f"{name}_total" for name in DLQ_COUNTS[1:]]
 _NO_ROW = (BEGINNING, 0, 0, *(0 for _ in _TOTALS))
-_OLDEST = "SELECT {key}, (SELECT MIN(deadAt) FROM job WHERE consumerId = {key} AND deadAt > '1970-01-01 00:00:00')"
+_OLDEST = "SELECT {key}, (SELECT MIN(deadAt) FROM job WHERE consumerId = {key} AND deadAt >= '{low}')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Place:
     checked_at: datetime
     drift: int
     audited_at: datetime | None
+    cleared_to: datetime | None
 
 
 class Totals(NamedTuple):
@@ -65,7 +67,8 @@ def places(connection: Connection, channel_id: str | None, consumer_id: str | No
     """The consumers that are asked about, in the order of their making."""
     query = (
         select(consumer.c.id, channel.c.channelId, channel.c.name, consumer.c.consumerId, consumer.c.name,
-               consumer.c.settings, channel.c.settings, t.c.last_checked_at, t.c.drift, t.c.audited_at)
+               consumer.c.settings, channel.c.settings, t.c.last_checked_at, t.c.drift, t.c.audited_at,
+               t.c.cleared_to)
         .select_from(consumer)
         .join(channel, channel.c.id == consumer.c.channelId)
         .outerjoin(t, t.c.consumerId == consumer.c.id)
@@ -105,11 +108,15 @@ def statement(connection: Connection, checked_at: Mapping[int, datetime]) -> str
     )
 
 
-def oldest_deaths(connection: Connection, keys: Sequence[int]) -> dict[int, datetime]:
-    """When the longest dead of each consumer died. Index: job_dead, a dive each, whatever the statistics say."""
+def oldest_deaths(connection: Connection, cleared_to: Mapping[int, datetime | None]) -> dict[int, datetime]:
+    """When the longest dead of each consumer died. Index: job_dead, a dive each, whatever the statistics say.
+
+    It starts where bulk work has cleared to: a server walks over what was deleted until nobody can see it any more.
+    """
     found: dict[int, datetime] = {}
-    for some in _parts(keys, DIVES_PER_STATEMENT):
-        rows = connection.exec_driver_sql(" UNION ALL ".join(_OLDEST.format(key=int(key)) for key in some))
+    lows = {int(key): time_text(at or BEGINNING) for key, at in cleared_to.items()}
+    for some in _parts(sorted(lows), DIVES_PER_STATEMENT):
+        rows = connection.exec_driver_sql(" UNION ALL ".join(_OLDEST.format(key=key, low=lows[key]) for key in some))
         found.update({row[0]: as_time(row[1]) for row in rows if row[1] is not None})
     return found
 
@@ -133,9 +140,12 @@ def _count(counted: int, since_opening: int, died: int, *gone: int, tail: int) -
 
 
 def _place(row: AnyRow) -> Place:
-    key, *names, settings, channel_settings, checked_at, drift, audited_at = row
-    overrides, channel_overrides = json.loads(settings), json.loads(channel_settings)
-    return Place(key, *names, overrides, channel_overrides, checked_at or BEGINNING, drift or 0, audited_at)  # type: ignore[call-arg]
+    key, channel_id, channel_name, consumer_id, name, settings, channel_settings, checked_at, drift, *times = row
+    names, overrides = (
+        (channel_id, channel_name, consumer_id, name),
+        (json.loads(settings), json.loads(channel_settings)),
+    )
+    return Place(key, *names, *overrides, checked_at or BEGINNING, drift or 0, *times)
 
 
 def _parts(keys: Sequence[int], size: int) -> Iterator[Sequence[int]]:

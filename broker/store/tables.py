@@ -236,6 +236,7 @@ dlq_summary = Table(
     *(Column(f"opening_{name}", BigInteger, nullable=False, server_default="0") for name in DLQ_COUNTS),
     Column("drift", BigInteger, nullable=False, server_default="0"),
     Column("audited_at", UtcDateTime),
+    Column("cleared_to", UtcDateTime),
     **MYSQL,
 )
 

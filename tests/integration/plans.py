@@ -86,11 +86,16 @@ class Filled:
 
     def plans(self, work: Callable[[Connection], object]) -> list[Plan]:
         """Run work of the store, and explain each statement of it in the same transaction, which is undone."""
-        with self.database.engine.connect() as connection:
-            with _captured(self.database) as statements:
-                work(connection)
-            connection.rollback()
-            return [_plan(connection, *statement) for statement in statements]
+        return explain(self.database, work)
+
+
+def explain(database: Database, work: Callable[[Connection], object]) -> list[Plan]:
+    """Run work of the store, and explain each statement of it in the same transaction, which is undone."""
+    with database.engine.connect() as connection:
+        with _captured(database) as statements:
+            work(connection)
+        connection.rollback()
+        return [_plan(connection, *statement) for statement in statements]
 
 
 @contextmanager

@@ -1,0 +1,42 @@
+"""A real `broker serve`, and how to know that it is up."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from broker.bench import client
+from broker.config import Settings
+
+START_SECONDS = 60.0
+
+
+@contextmanager
+def serving(settings: Settings) -> Iterator[int]:
+    """A real `broker serve`; gives its process id."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "broker", "serve"],
+        env={**os.environ, **settings.to_environment()},
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        _wait_for(process, (settings.listen.host, settings.listen.port))
+        yield process.pid
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+def _wait_for(process: "subprocess.Popen[bytes]", address: tuple[str, int]) -> None:
+    request = b"GET /livez HTTP/1.1\r\nHost: bench\r\n\r\n"
+    ends = time.monotonic() + START_SECONDS
+    while time.monotonic() < ends and process.poll() is None:
+        try:
+            client.post(address, request, 1, 1)
+            return
+        except client.BenchFailed:
+            time.sleep(0.1)
+    raise client.BenchFailed("the broker did not start")
