@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Self
 
 STOP_SECONDS = 45.0
-PAUSE_SECONDS = 1.0
+PAUSE_SECONDS, LONGEST_PAUSE = 1.0, 30.0
+STEADY_SECONDS = 10.0
 log = logging.getLogger(__name__)
 
 
@@ -18,6 +19,7 @@ class Companion:
     def __init__(self, command: Sequence[str]) -> None:
         self._command = list(command)
         self._stopping = threading.Event()
+        self._pause = PAUSE_SECONDS
         self._thread = threading.Thread(target=self._keep, name="companion", daemon=True)
 
     def __enter__(self) -> Self:
@@ -38,13 +40,20 @@ class Companion:
         return subprocess.Popen(self._command, stdout=subprocess.DEVNULL, process_group=0)  # noqa: S603 - our own
 
     def _watch(self, process: "subprocess.Popen[bytes]") -> None:
+        started = time.monotonic()
         while process.poll() is None and not self._stopping.wait(0.05):
             pass
         if self._stopping.is_set():
             _stop(process)
         else:
-            log.error("%s ended with status %s; it is started again", self._command[3:4], process.returncode)
-            time.sleep(PAUSE_SECONDS)
+            self._rest(process.returncode, time.monotonic() - started)
+
+    def _rest(self, status: int, lived: float) -> None:
+        """One that cannot even start is tried less and less often: each start costs seconds of CPU."""
+        pause = PAUSE_SECONDS if lived > STEADY_SECONDS else self._pause
+        log.error("the companion ended with status %s; it is started again in %g s", status, pause)
+        self._pause = min(pause * 2, LONGEST_PAUSE)
+        self._stopping.wait(pause)
 
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
