@@ -35,9 +35,9 @@ def age(moment: str | None, now: datetime) -> str | None:
     parts: list[str] = []
     for size, unit in _UNITS:
         count, left = divmod(left, size)
-        if count or parts:
-            parts.append(f"{count}{unit}")
-    return " ".join(parts[:2]).removesuffix(f" 0{parts[1][-1]}" if len(parts) > 1 else "") or "0s"
+        parts.append(f"{count}{unit}" if count else "")
+    first = next((at for at, part in enumerate(parts) if part), len(parts))
+    return " ".join(filter(None, parts[first : first + 2])) or "0s"
 
 
 def current_time() -> datetime:
