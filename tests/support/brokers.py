@@ -25,7 +25,7 @@ from broker.wiring import build_parts
 
 ADMIN_TOKEN = "test-admin-token"
 ADMIN = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
-START_SECONDS = 20
+START_SECONDS = 60
 
 
 @dataclass
@@ -85,7 +85,13 @@ class LiveBroker:
             self.process = subprocess.Popen(
                 self.arguments, env=self.environment, stdout=log, stderr=log, start_new_session=True
             )
-        wait_until(self._answers, START_SECONDS, lambda: f"the broker did not start: {self.log.read_text()[-3000:]}")
+        try:
+            wait_until(
+                self._answers, START_SECONDS, lambda: f"the broker did not start: {self.log.read_text()[-3000:]}"
+            )
+        except BaseException:
+            self.kill()
+            raise
 
     def stop(self) -> int:
         """Ask it to stop and wait; gives its exit code."""

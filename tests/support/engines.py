@@ -105,9 +105,15 @@ class LiveEngine:
             self.process = subprocess.Popen(
                 self.arguments, env=self.environment, stdout=log, stderr=log, start_new_session=True
             )
-        wait_until(
-            lambda: self._told() > before, START_SECONDS, lambda: f"it did not start: {self.log.read_text()[-3000:]}"
-        )
+        try:
+            wait_until(
+                lambda: self._told() > before,
+                START_SECONDS,
+                lambda: f"it did not start: {self.log.read_text()[-3000:]}",
+            )
+        except BaseException:
+            self.kill()
+            raise
 
     def stop(self) -> int:
         """Ask it to stop and wait; gives its exit code."""
