@@ -79,7 +79,7 @@ def _with_form() -> Credentials:
     fields, who = reading.fields(("requeue",)), reading.credentials()
     problems = [FieldProblem(name, "is not known") for name in fields if name != "requeue"]
     token = fields.get("requeue")
-    if not isinstance(token, str | None):
+    if "requeue" in fields and not isinstance(token, str):
         problems.append(FieldProblem("requeue", "must be the consumer's token"))
     if problems:
         raise Invalid(problems)

@@ -111,6 +111,6 @@ def _repair(connection: Connection, key: int) -> store.Counted | None:
     """Counted again with the row locked, so that nothing moves in between."""
     counted = store.recount(connection, key, lock=True)
     if counted is not None:
-        store.correct(connection, key, counted.drift)
+        store.correct(connection, key, counted.real)
         store.write_drift(connection, key, 0)
     return counted

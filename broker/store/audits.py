@@ -8,6 +8,7 @@ from sqlalchemy import Connection, func, select, update
 
 from broker.store.dead_tails import Tail, count_deaths, nth_death
 from broker.store.summary import BEGINNING
+from broker.store.tables import DLQ_COUNTS
 from broker.store.tables import dlq_history as h
 from broker.store.tables import dlq_summary as t
 from broker.store.types import now
@@ -48,10 +49,12 @@ def write_drift(connection: Connection, consumer_key: int, drift: int) -> None:
     connection.execute(update(t).where(t.c.consumerId == consumer_key).values(drift=drift, audited_at=now()))
 
 
-def correct(connection: Connection, consumer_key: int, drift: int) -> None:
-    """Take a drift out of the count; the totals change with it, so that they still balance. Primary key."""
-    changed = {t.c.dead_count: t.c.dead_count - drift, t.c.died_total: t.c.died_total - drift}
-    connection.execute(update(t).where(t.c.consumerId == consumer_key).values(changed))
+def correct(connection: Connection, consumer_key: int, real: int) -> None:
+    """Put the real count in place; what died is set so that the next line of history balances. Primary key."""
+    gone = [t.c[f"{name}_total"] - t.c[f"opening_{name}"] for name in DLQ_COUNTS[2:]]
+    died = t.c.opening_died - t.c.opening_count + real + gone[0] + gone[1] + gone[2] + gone[3]
+    mine = update(t).where(t.c.consumerId == consumer_key)
+    connection.execute(mine.values({t.c.dead_count: real, t.c.died_total: died}))
 
 
 def unbalanced(connection: Connection, most: int) -> list[Broken]:

@@ -107,8 +107,8 @@ def condition_of(wanted: DeadFilter, deletable_only: bool) -> tuple[str, Params]
     clauses = [f"job.{name} = :{name}" for name in given]
     params: Params = dict(given)
     if wanted.text is not None:
-        clauses.append("job.errorText LIKE :contains ESCAPE '!'")
-        params["contains"] = f"%{_escaped(wanted.text)}%"
+        clauses.append("INSTR(job.errorText, :contains) > 0")
+        params["contains"] = wanted.text
     return " AND ".join([*clauses, *([DELETABLE] if deletable_only else [])]) or "1 = 1", params
 
 
@@ -171,7 +171,3 @@ def _expect_expiry(connection: Connection, time: SqlTime, stretch: Stretch) -> N
         f" FROM {dead_index(connection)} WHERE {stretch.where()} AND job.expiresAt > {time.now}"
     )
     connection.execute(text(statement), stretch.values())
-
-
-def _escaped(wanted: str) -> str:
-    return wanted.replace("!", "!!").replace("%", "!%").replace("_", "!_")

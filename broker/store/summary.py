@@ -9,14 +9,21 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, literal, select, update
 
 from broker.store.faults import Again
 from broker.store.tables import channel, consumer, dlq_history, dlq_run
 from broker.store.tables import dlq_summary as t
-from broker.store.types import AnyRow, now
+from broker.store.types import AnyRow, UtcDateTime, now
 
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+_ROW = ["consumerId", "consumerName", "channelId", "channelName", "last_checked_at"]
+_MISSING = (
+    select(consumer.c.id, consumer.c.name, channel.c.channelId, channel.c.name.label("channelName"))
+    .join(channel, channel.c.id == consumer.c.channelId)
+    .outerjoin(t, t.c.consumerId == consumer.c.id)
+    .where(t.c.consumerId.is_(None), consumer.c.consumerId.is_not(None), channel.c.channelId.is_not(None))
+)
 TICK = timedelta(microseconds=1)
 ANNOUNCED = "announced"
 
@@ -67,33 +74,20 @@ def lock(connection: Connection, consumer_keys: Iterable[int]) -> dict[int, date
 
 def add_rows(connection: Connection, consumer_key: int | None = None) -> int:
     """A row for a living consumer that has none, or for each: nothing of it is counted yet, and its history begins
-    anew. Gives how many."""
-    missing = (
-        select(consumer.c.id, consumer.c.name, channel.c.channelId, channel.c.name)
-        .join(channel, channel.c.id == consumer.c.channelId)
-        .outerjoin(t, t.c.consumerId == consumer.c.id)
-        .where(t.c.consumerId.is_(None), consumer.c.consumerId.is_not(None), channel.c.channelId.is_not(None))
-    )
-    if consumer_key is not None:
-        missing = missing.where(consumer.c.id == consumer_key)
-    found = [row for row in connection.execute(missing).all() if _still_lives(connection, row.id)]
-    return sum(_add(connection, *row) for row in found)
+    anew. Gives how many.
 
-
-def _add(connection: Connection, key: int, name: str, channel_id: str, channel_name: str) -> int:
-    names = {"consumerName": name, "channelId": channel_id, "channelName": channel_name}
-    row = insert(t).values(consumerId=key, **names, last_checked_at=BEGINNING)
-    row = row.prefix_with("IGNORE", dialect="mysql").prefix_with("OR IGNORE", dialect="sqlite")
-    added = connection.execute(row).rowcount
-    if added:
-        connection.execute(delete(dlq_history).where(dlq_history.c.consumerId == key))
-    return added
-
-
-def _still_lives(connection: Connection, key: int) -> bool:
-    """Whoever deletes it must wait for this transaction, and takes the new row away with it. Primary key."""
-    query = select(consumer.c.consumerId).where(consumer.c.id == key).with_for_update(read=True)
-    return connection.execute(query).scalar() is not None
+    A new row locks its consumer, whose deletion must then wait; one that was deleted just before loses its row again.
+    """
+    missing = _MISSING if consumer_key is None else _MISSING.where(consumer.c.id == consumer_key)
+    if connection.execute(missing.limit(1)).first() is None:
+        return 0
+    old = missing.with_only_columns(consumer.c.id)
+    connection.execute(delete(dlq_history).where(dlq_history.c.consumerId.in_(old)))
+    row = insert(t).from_select(_ROW, missing.add_columns(literal(BEGINNING, UtcDateTime)))
+    added = connection.execute(row.prefix_with("IGNORE", dialect="mysql").prefix_with("OR IGNORE", dialect="sqlite"))
+    gone = select(consumer.c.id).where(consumer.c.deletedAt.is_not(None))
+    connection.execute(delete(t).where(t.c.consumerId.in_(gone)))
+    return added.rowcount
 
 
 def _locked(connection: Connection, consumer_key: int) -> AnyRow | None:

@@ -15,6 +15,7 @@ from tests.support.brokers import LiveBroker, StartBroker
 
 WATCHED = ("_status", "metrics", "dlq-status", "job-status", "dlq-stats", "dlq-history")
 OPEN = {f"GET /{name}" for name in ("livez", "readyz", "openapi.yaml", *WATCHED)}
+LONGEST_SECONDS = 1200
 EXAMPLES = int(os.environ.get("BROKER_TEST_EXAMPLES", "0"))
 GENERATION = {"deterministic": not EXAMPLES, "database": "none"}
 ACCEPTED = {"expected-statuses": ["2xx"]}
@@ -48,6 +49,7 @@ def world(live: LiveBroker) -> Iterator[World]:
     made.close()
 
 
+@pytest.mark.timeout(LONGEST_SECONDS)
 def test_every_answer_is_as_described(live: LiveBroker, world: World) -> None:
     campaign = Campaign(live.url, world, AUTHENTICATED)
     report = campaign.run()
@@ -55,6 +57,7 @@ def test_every_answer_is_as_described(live: LiveBroker, world: World) -> None:
     assert report.succeeded() == campaign.operations(), report.answers
 
 
+@pytest.mark.timeout(LONGEST_SECONDS)
 def test_nothing_opens_without_credentials(live: LiveBroker, world: World) -> None:
     campaign = Campaign(live.url, world, UNAUTHENTICATED)
     report = campaign.run()

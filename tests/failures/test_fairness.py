@@ -19,7 +19,7 @@ def serve_all(crowd: Crowd) -> tuple[float, float]:
     before = len(crowd.small)
     crowd.fill_small()
     begun = time.monotonic()
-    wait_until(lambda: len(crowd.small) >= before + SMALL, 60, lambda: f"{len(crowd.small) - before} came")
+    wait_until(lambda: len(crowd.small) >= before + SMALL, 150, lambda: f"{len(crowd.small) - before} came")
     return begun, crowd.small[before + SMALL - 1][1]
 
 
