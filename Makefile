@@ -15,8 +15,8 @@ setup: .venv/.product ## install into .venv, so that .venv/bin/broker works
 
 # Those that load the machine, or count seconds, run by themselves: beside others they would measure the others.
 test: .venv/.test lint ## all tests, on SQLite and on a real MySQL-protocol server
-	$(BIN)/pytest -n 2 -m "not xdist_group" $(PYTEST_OPTIONS)
-	$(BIN)/pytest -m xdist_group $(PYTEST_OPTIONS)
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not alone" $(PYTEST_OPTIONS)
+	$(BIN)/pytest -m alone $(PYTEST_OPTIONS)
 
 unit: .venv/.test ## the fast tests only
 	$(BIN)/pytest tests/unit $(PYTEST_OPTIONS)

@@ -12,7 +12,7 @@ from tests.support.load import Answer, Caller, Load, endless, put, set_up
 CLIENTS = 50
 MESSAGES = [f"message-{number}" for number in range(10_000)]
 IN_TIME = 2.0
-pytestmark = pytest.mark.xdist_group("alone")
+pytestmark = pytest.mark.alone
 
 
 def test_of_fifty_publishers_of_one_id_one_is_told_201_and_all_others_409(

@@ -18,7 +18,7 @@ from tests.support.load import Answer, Load, endless, set_up
 
 CONSUMERS = 3
 LONGEST_ANSWER = 10
-pytestmark = pytest.mark.xdist_group("alone")
+pytestmark = pytest.mark.alone
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from tests.support.private_server import PrivateServer
 CONSUMERS = 3
 LARGE = bytes(100_000)
 TABLESPACE = ("--innodb-file-per-table=0", "--innodb-data-file-path=ibdata1:12M:autoextend:max:40M")
-pytestmark = pytest.mark.xdist_group("alone")
+pytestmark = pytest.mark.alone
 
 
 def test_sqlite_without_room_refuses_and_serves_again_by_itself(sqlite_url: str, start_broker: StartBroker) -> None:

@@ -30,7 +30,7 @@ RULES = {
 }
 
 
-@pytest.mark.xdist_group("alone")
+@pytest.mark.alone
 @pytest.mark.timeout(400)
 def test_a_minute_of_kills_and_restarts_loses_nothing(
     durable_server: KillableServer, durable_url: str, start_engine: StartEngine, target: Target

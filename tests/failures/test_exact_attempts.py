@@ -14,7 +14,7 @@ MESSAGES, RETRIES, DELAY = 2000, 5, 1.0
 LONGEST_SECONDS = 150
 
 
-@pytest.mark.xdist_group("alone")
+@pytest.mark.alone
 @pytest.mark.parametrize("instances", [2, 3])
 def test_each_of_2000_failing_messages_is_tried_exactly_six_times_and_never_too_early(
     server_url: str, start_engine: StartEngine, target: Target, instances: int

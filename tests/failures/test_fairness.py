@@ -39,7 +39,7 @@ def delays(crowd: Crowd, published: dict[str, float], before: int) -> list[float
     return sorted(arrived - published[channel] for channel, arrived in crowd.small[before:])
 
 
-@pytest.mark.xdist_group("alone")
+@pytest.mark.alone
 def test_neither_the_many_nor_the_large_one_delays_the_other(
     server_url: str, start_engine: StartEngine, target: Target
 ) -> None:

@@ -10,7 +10,7 @@ from tests.support.walk import PRODUCER_TOKEN, PUBLISHER
 
 SCRAPES = 12
 PLACE = ("channel", "consumer")
-pytestmark = pytest.mark.xdist_group("alone")
+pytestmark = pytest.mark.alone
 
 
 def test_every_process_of_every_instance_shows_the_same_gauge_after_a_change_served_by_another(

@@ -15,7 +15,7 @@ CONSUMERS = 3
 MESSAGES = [f"message-{number}" for number in range(1000)]
 
 
-@pytest.mark.xdist_group("alone")
+@pytest.mark.alone
 def test_every_message_answered_with_201_survives_a_killed_broker(database_url: str, start_broker: StartBroker) -> None:
     live = start_broker(database_url, BROKER_HTTP_WORKERS="2")
     set_up(live.url, CONSUMERS)
@@ -41,7 +41,7 @@ def _publish_the_rest(live: LiveBroker, before: Load, database_url: str) -> None
     assert assert_exact(database_url, MESSAGES, CONSUMERS).rows == len(MESSAGES)
 
 
-@pytest.mark.xdist_group("alone")
+@pytest.mark.alone
 def test_a_killed_worker_is_replaced_and_the_others_serve_on(server_url: str, start_broker: StartBroker) -> None:
     live = start_broker(server_url, BROKER_HTTP_WORKERS="2")
     set_up(live.url, CONSUMERS)

@@ -24,7 +24,7 @@ WAITING = (
 UNDONE = "SELECT COUNT(*) FROM operation WHERE state = 'running'"
 
 
-@pytest.mark.xdist_group("alone")
+@pytest.mark.alone
 @pytest.mark.timeout(400)
 def test_the_summary_is_exact_at_every_moment_of_a_storm(
     durable_server: KillableServer, durable_url: str, start_engine: StartEngine, start_broker: StartBroker,

@@ -130,7 +130,7 @@ def test_statistics_have_the_names_of_seed_001(broker: Broker) -> None:
         "error_categories": {"TRANSIENT": 2, "unknown": 1},
         "retry_policies": {"exponential": 2, "unknown": 1},
         "lifetime_stats": {"enqueued_total": 6, "manually_retried": 0, "deleted": 3, "archived": 0, "moved": 0},
-        "is_processor_running": False, "retry_interval_seconds": 60.0,
+        "is_processor_running": True, "retry_interval_seconds": 60.0,
     }  # fmt: skip
 
 
