@@ -68,8 +68,7 @@ def test_the_dead_that_it_puts_in_are_where_the_summary_finds_them(ground: Groun
     told: list[int] = []
     ground.fill(AT_ONCE + 1000, lambda: told.append(1))
     assert len(told) == 2 and count(ground, "job") == 11_000 and count(ground, "job_event") == 5500
-    with pytest.raises(BenchFailed, match=r"the summary says \{\}"):
-        ground.require_exact()
+    ground.require_exact()
     assert Checkpointer(ground.parts).run(force=True).counted == 11_000
     assert dlq_acts.checkpoint(ground, 300) > 0
     ground.require_exact()
