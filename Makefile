@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST_OPTIONS ?=
 
-.PHONY: run test setup lint unit test-mysql bench clean help
+.PHONY: run test setup lint unit test-tools test-mysql bench clean help
 
 help: ## show what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,6 +27,10 @@ lint: .venv/.test ## ruff, mypy strict, import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+test-tools: .venv/.tools ## what ships in deploy/, on the real Nagios, Prometheus, Datadog check and linters; installs them
+	$(BIN)/python -m tests.support.tools
+	BROKER_TEST_TOOLS=all $(BIN)/pytest tests/tools $(PYTEST_OPTIONS)
+
 test-mysql: .venv/.test ## all tests on a real MySQL in a chroot (Debian, as root)
 	tests/support/mysql_chroot.sh $(BIN)/pytest -n 2 --dist loadgroup $(PYTEST_OPTIONS)
 
@@ -46,3 +50,7 @@ clean: ## remove the environment and caches; data in var/ stays
 .venv/.test: pyproject.toml constraints.txt | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
 	@touch $@ .venv/.product
+
+.venv/.tools: .venv/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[tools]'
+	@touch $@

@@ -1,4 +1,4 @@
-"""Installs a database server on Debian, without starting it as a service."""
+"""Installs packages on Debian, without starting what is in them as a service."""
 
 import contextlib
 import fcntl
@@ -21,11 +21,12 @@ def may_install() -> bool:
     return os.geteuid() == 0 and Path("/etc/debian_version").exists() and shutil.which("apt-get") is not None
 
 
-def install_mariadb() -> None:
-    """Install MariaDB from the system's own package sources."""
-    with _services_kept_still():
-        _apt_get("update")
-        _apt_get("install", "-y", "--no-install-recommends", "mariadb-server")
+def install(*packages: str) -> None:
+    """Install packages from the system's own sources; nothing to do for none."""
+    if packages:
+        with _services_kept_still():
+            _apt_get("update")
+            _apt_get("install", "-y", "--no-install-recommends", *packages)
 
 
 @contextlib.contextmanager

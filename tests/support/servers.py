@@ -103,5 +103,5 @@ def _installed(machine: Machine, fast: bool) -> PrivateServer:
         try:
             find_binary(machine.folders)
         except NotHere:
-            debian.install_mariadb()
+            debian.install("mariadb-server")
     return _private(machine, fast)

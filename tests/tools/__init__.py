@@ -1,0 +1,1 @@
+"""What ships in deploy/, tried out with the real tools."""
