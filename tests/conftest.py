@@ -1,3 +1,9 @@
 """Makes the fixtures known to every test."""
 
-pytest_plugins = ["tests.support.fixtures", "tests.support.brokers", "tests.support.target", "tests.support.engines"]
+pytest_plugins = [
+    "tests.support.fixtures",
+    "tests.support.brokers",
+    "tests.support.target",
+    "tests.support.engines",
+    "tests.support.leaving_out",
+]

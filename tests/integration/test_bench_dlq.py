@@ -10,7 +10,6 @@ from datetime import timedelta
 import pytest
 
 from broker.bench import dlq_acts, dlq_bare
-from broker.bench.client import BenchFailed
 from broker.bench.dlq_lots import AT_ONCE, BURST
 from broker.bench.dlq_place import Ground, prepared
 from broker.config import load

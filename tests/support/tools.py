@@ -1,4 +1,4 @@
-"""The real tools that tests drive, and where they come from: `python -m tests.support.tools` installs what is missing."""
+"""The real tools that tests drive. `python -m tests.support.tools` installs what is missing."""
 
 import os
 import shutil
