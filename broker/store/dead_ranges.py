@@ -122,11 +122,18 @@ def rows(connection: Connection, stretch: Stretch) -> Sequence[AnyRow]:
 
 def delete(connection: Connection, stretch: Stretch) -> int:
     """Remove a stretch with history and origins; gives how many."""
-    for table in ("job_event", "job_origin"):
+    for table in ("job_event", *(("job_origin",) if _has_origins(connection, stretch.consumer_key) else ())):
         remove_with(connection, table, "jobId", dead_index(connection), stretch.where(), stretch.values())
     sqlite = connection.dialect.name == "sqlite"
     head = "DELETE FROM job" if sqlite else f"DELETE job FROM {dead_index(connection)}"
     return connection.execute(text(f"{head} WHERE {stretch.where()}"), stretch.values()).rowcount
+
+
+def _has_origins(connection: Connection, consumer_key: int) -> bool:
+    """Whether any job of a consumer came from another: who dies has had its origin since it is there. Asked from the
+    end of job_origin_source, one dive, where the newest are that go last."""
+    statement = text("SELECT MAX(sourceJobId) FROM job_origin WHERE consumerId = :key")
+    return connection.execute(statement, {"key": consumer_key}).scalar() is not None
 
 
 def change(connection: Connection, time: SqlTime, stretch: Stretch, status: JobStatus) -> int:

@@ -12,7 +12,8 @@ from tests.support.brokers import Broker, make_broker
 from tests.support.bulk_worker import CHUNK, BulkWorker
 from tests.support.calls import put
 from tests.support.deaths import SETTLED, act_on_all, checkpoint, consumer_of, die, die_many, second_instance
-from tests.support.rows import count, value
+from tests.support.rows import count, rows, value
+from tests.support.states import come_from
 from tests.support.truth import assert_exact, audit
 from tests.support.walk import register
 
@@ -104,6 +105,9 @@ def test_an_act_also_takes_those_whose_stamps_are_ahead_of_a_clock_that_stepped_
 
 
 def test_nothing_of_the_deleted_is_left(mourning: Broker) -> None:
+    for number, one in enumerate(rows(mourning, "SELECT id FROM job ORDER BY id LIMIT 3")):
+        come_from(mourning, one["id"], f"{number:020d}")
+    assert count(mourning, "job_origin") == 3
     assert act_on_all(mourning.parts, DeadAct.DELETE).done == 450
     assert {table: count(mourning, table) for table in ("job", "job_event", "job_origin")} == {
         "job": 0, "job_event": 0, "job_origin": 0,
