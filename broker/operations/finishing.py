@@ -102,13 +102,12 @@ def _still_held(connection: Connection, reports: Sequence[Report], done: Finishe
 
 
 def _deliver(connection: Connection, time: SqlTime, reports: Sequence[Report], done: Finished) -> Sequence[Report]:
-    groups: dict[tuple[str, Outcome], list[str]] = {}
+    answers: dict[Outcome, dict[str, list[str]]] = {}
     for report in reports:
-        groups.setdefault((report.token, report.answer.outcome), []).append(report.job_id)  # type: ignore[union-attr]
-    for (token, outcome), ids in groups.items():
-        written = store.deliver(connection, time, token, ids, outcome)
-        done.delivered += written
-        done.late += len(ids) - written
+        answers.setdefault(report.answer.outcome, {}).setdefault(report.token, []).append(report.job_id)  # type: ignore[union-attr]
+    written = sum(store.deliver(connection, time, held, outcome) for outcome, held in answers.items())
+    done.delivered += written
+    done.late += len(reports) - written
     return reports
 
 

@@ -77,13 +77,14 @@ class Event(NamedTuple):
     detail: str | None = None
 
 
-def deliver(connection: Connection, time: SqlTime, token: str, ids: Sequence[str], outcome: Outcome) -> int:
-    """Leased jobs were answered; gives how many still belonged to the lease. Primary key."""
+def deliver(connection: Connection, time: SqlTime, held: Mapping[str, Sequence[str]], outcome: Outcome) -> int:
+    """Leased jobs, by their token, were answered; gives how many still belonged to their lease. Primary key."""
+    theirs = [f"(id IN ({quoted(ids)}) AND leaseToken = {quoted([token])})" for token, ids in held.items()]
     return run(
         connection,
         f"UPDATE {by_key(connection)} SET status = {int(JobStatus.DELIVERED)}, statusChangedAt = {time.now},"
-        f" outcome = '{outcome.value}', leaseToken = NULL WHERE id IN ({quoted(ids)})"
-        f" AND leaseToken = {quoted([token])} AND status = {int(JobStatus.INFLIGHT)}",
+        f" outcome = '{outcome.value}', leaseToken = NULL WHERE ({' OR '.join(theirs)})"
+        f" AND status = {int(JobStatus.INFLIGHT)}",
     )
 
 

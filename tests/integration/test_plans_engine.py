@@ -9,10 +9,10 @@ from sqlalchemy import Connection
 from broker.delivery.claims import BATCH
 from broker.domain.failures import OK, Answered, Category, Failure, Outcome
 from broker.operations import reaping
-from broker.operations.finishing import finish
+from broker.operations.finishing import Report, finish
 from broker.store import claiming, ends, lanes, leases
 from broker.store.moments import SqlTime
-from tests.integration.engine_plans import Working, plans_of, working
+from tests.integration.engine_plans import LEASES, Working, plans_of, working
 from tests.integration.plans import BUSY_CONSUMER, CONSUMERS, Plan
 from tests.support.server import Server
 
@@ -47,6 +47,12 @@ def finishing(answer: object, rejected: bool = False) -> Case:
     return Case(run, 5 * BATCH)
 
 
+def finish_of_several(work: Working, connection: Connection) -> None:
+    """A few jobs of each lease."""
+    reports = [Report(one, token, BUSY_CONSUMER, OK) for token, ids in work.held.items() for one in ids[:5]]
+    assert finish(work.parts, connection, reports).delivered == len(reports)
+
+
 def scan(work: Working, connection: Connection) -> None:
     assert connection.exec_driver_sql(lanes.scan_statement(sqlite=False)).all()
 
@@ -79,6 +85,7 @@ CASES = {
     "claim nothing": Case(lambda w, c: claiming.due_ids(c, SqlTime(c), 999, 5, BATCH), 2, "job_due"),
     "claim a large payload": Case(lambda w, c: claiming.read_payload(c, w.payload), 1),
     "delivered": finishing(OK),
+    "delivered, of several leases": Case(finish_of_several, 3 * 5 * LEASES),
     "answered with a failure": finishing(Answered(Outcome.FAILED, "no")),
     "retry": finishing(Failure("HTTP_500", Category.TRANSIENT, "no")),
     "dead": finishing(Failure("HTTP_400", Category.VALIDATION, "no")),
