@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from broker.delivery.claims import Claims
+from broker.delivery.claims import BATCH, Claims
 from broker.delivery.desk import Desk
 from broker.delivery.directory import Directory
 from broker.delivery.flights import Flights
@@ -111,7 +111,7 @@ class Engine:
 
     def _claim(self, now: float) -> None:
         outlets, room = self._directory.outlets, MOST_WAITING - self._waiting
-        if self._claims.idle or room <= 0 or self._desk.leases >= MOST_LEASES:
+        if self._claims.idle or room < BATCH or self._desk.leases >= MOST_LEASES:
             return
         batch = self._claims.claim(now, outlets, room)
         if batch is None:
