@@ -75,7 +75,7 @@ def _all(views: Blueprint, parts: Parts) -> None:
 
 
 def _with_form() -> Credentials:
-    """Older clients send the consumer's token as a field of the form."""
+    """Older clients send the consumer's token as a field of the form; where it is given, it must be right."""
     fields, who = reading.fields(("requeue",)), reading.credentials()
     problems = [FieldProblem(name, "is not known") for name in fields if name != "requeue"]
     token = fields.get("requeue")
@@ -83,7 +83,7 @@ def _with_form() -> Credentials:
         problems.append(FieldProblem("requeue", "must be the consumer's token"))
     if problems:
         raise Invalid(problems)
-    return replace(who, consumer_token=who.consumer_token or token)  # type: ignore[arg-type]
+    return replace(who, consumer_token=token or who.consumer_token)  # type: ignore[arg-type]
 
 
 def _carry_out(parts: Parts, consumer: Consumer, act: DeadAct, force: bool = False) -> Response:

@@ -110,6 +110,7 @@ def test_a_requeue_takes_the_consumers_token_from_its_form(broker: Broker) -> No
     bury(broker, 2)
     for headers, form, status in (
         (CHANNEL_ONLY, {"requeue": "wrong"}, 403),
+        (TOKENS, {"requeue": "wrong"}, 403),
         (CHANNEL_ONLY, {"requeue": ""}, 401),
         (CHANNEL_ONLY, {}, 401),
         ({}, {"requeue": "consumer-token"}, 401),
