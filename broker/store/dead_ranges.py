@@ -52,7 +52,8 @@ class Stretch:
         """Index: job_dead, one range."""
         return (
             "job.consumerId = :key AND job.deadAt >= :low AND job.deadAt <= :high"
-            " AND (job.deadAt > :low OR job.id > :low_id) AND (job.deadAt < :high OR job.id <= :high_id)"
+            " AND (job.deadAt > :low OR (job.deadAt = :low AND job.id > :low_id))"
+            " AND (job.deadAt < :high OR (job.deadAt = :high AND job.id <= :high_id))"
             f" AND {self.condition}"
         )
 
@@ -82,7 +83,7 @@ def _end(connection: Connection, consumer_key: int, after: Spot, until: datetime
     values = {"key": consumer_key, "low": time_text(after.died_at), "low_id": after.job_id, "high": time_text(until)}
     rest = (
         f"FROM {dead_index(connection)} WHERE consumerId = :key AND deadAt >= :low AND deadAt <= :high"
-        " AND (deadAt > :low OR id > :low_id)"
+        " AND (deadAt > :low OR (deadAt = :low AND id > :low_id))"
     )
     nth = text(f"SELECT deadAt, id {rest} ORDER BY consumerId, deadAt, id LIMIT 1 OFFSET :before")
     row, length = connection.execute(nth, {**values, "before": most - 1}).first(), most

@@ -35,6 +35,7 @@ _QUERY = (
     .outerjoin(job_origin, job_origin.c.jobId == job.c.id)
     .where(consumer.c.consumerId.is_not(None))
     .with_hint(job, "FORCE INDEX (PRIMARY)", "mysql")
+    .with_hint(job_origin, "FORCE INDEX (PRIMARY)", "mysql")
 )
 
 

@@ -59,7 +59,7 @@ def blow(broker: Broker, instances: list[LiveEngine | LiveBroker], server: Killa
             server.restart()
         victim.start()
         kills += 1
-        off = [dict(row) for row in truth(broker.parts) if not row["stored"] == row["counted"] == row["rest"]]
+        off = [dict(row) for row in truth(broker.parts) if not row["told"] == row["counted"] == row["rest"]]
         assert not off
     return kills
 

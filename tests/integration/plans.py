@@ -67,8 +67,9 @@ class Plan:
 
     @property
     def sorts(self) -> list[Step]:
-        """Steps that sort, or make a table to do so."""
-        sorting = [step for step in self.steps if "filesort" in step.extra or "temporary" in step.extra]
+        """Steps that sort, or make a table to do so. An UPDATE of what it is found by keeps its rows in one."""
+        made = () if self.statement.startswith("UPDATE") else ("temporary",)
+        sorting = [step for step in self.steps if any(word in step.extra for word in ("filesort", *made))]
         return [step for step in sorting if step.table != "wanted"]
 
 
@@ -112,7 +113,8 @@ def _captured(database: Database) -> Iterator[list[tuple[str, Any]]]:
 
 def _plan(connection: Connection, statement: str, parameters: Any) -> Plan:
     rows = connection.exec_driver_sql(f"EXPLAIN FORMAT=TRADITIONAL {statement}", parameters).mappings().all()
-    steps = [Step(row["table"] or "", row["type"] or "", row["key"], row["Extra"] or "") for row in rows]
+    read = [row for row in rows if row["select_type"] != "INSERT"]
+    steps = [Step(row["table"] or "", row["type"] or "", row["key"], row["Extra"] or "") for row in read]
     connection.exec_driver_sql("FLUSH STATUS")
     executed = connection.exec_driver_sql(statement, parameters)
     _ = executed.all() if executed.returns_rows else None

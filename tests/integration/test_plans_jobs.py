@@ -119,10 +119,11 @@ CASES = {
         f"become {status.name}": act(
             150, 310, lambda c, ids, status=status: job_acts.become(c, SqlTime(c), ids, status)  # type: ignore[misc]
         )
-        for status in (JobStatus.QUEUED, JobStatus.DEAD, JobStatus.DELIVERED)
+        for status in (JobStatus.QUEUED, JobStatus.ARCHIVED, JobStatus.DELIVERED)
     },
+    "kill": act(150, 310, lambda c, ids: job_acts.kill(c, NOW, ids, 3)),
     "expect expiry": act(20, 50, expect),
-    "drop": act(150, 460, drop),
+    "drop": act(150, 610, drop),
     "lock summaries": act(1, 3, lambda c, ids: summary.lock(c, [7, 3])),
     "take back": act(1, 4, lambda c, ids: summary.take_back(c, 3, [NOW, NOW], summary.Total.REQUEUED)),
 }  # fmt: skip

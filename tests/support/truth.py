@@ -11,7 +11,7 @@ from broker.operations.parts import Parts
 
 _MINE = "SELECT COUNT(*) FROM job j WHERE j.consumerId = s.consumerId AND j.status = 1004"
 _TRUTH = (
-    f"SELECT s.consumerId, s.dead_count AS stored, ({_MINE} AND j.statusChangedAt <= s.last_checked_at) AS counted,"
+    f"SELECT s.consumerId, s.dead_count AS told, ({_MINE} AND j.statusChangedAt <= s.last_checked_at) AS counted,"
     f" ({_MINE}) AS dead, s.died_total - s.requeued_total - s.deleted_total - s.archived_total - s.moved_total AS rest"
     " FROM dlq_summary s JOIN consumer c ON c.id = s.consumerId WHERE c.consumerId IS NOT NULL ORDER BY s.consumerId"
 )
@@ -29,7 +29,7 @@ def truth(parts: Parts) -> Sequence[RowMapping]:
 def assert_exact(parts: Parts) -> int:
     """Stored, live and balanced are what the jobs say, for every consumer; gives how many are dead."""
     found = truth(parts)
-    off = [dict(row) for row in found if not row["stored"] == row["counted"] == row["rest"]]
+    off = [dict(row) for row in found if not row["told"] == row["counted"] == row["rest"]]
     assert not off, f"the summary is off: {off}"
     live, real = (
         {one.place.key: one.count.dead for one in read_status(parts)},
