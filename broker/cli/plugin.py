@@ -21,7 +21,8 @@ class Unknown(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """On standard output: monitoring reads nothing else."""
-        click.echo(f"DLQ UNKNOWN - {one_line(self.message)}", file=file)
+        told = "; ".join(line.strip() for line in self.message.splitlines())
+        click.echo(f"DLQ UNKNOWN - {one_line(told)}", file=file)
 
 
 class Plugin(click.Command):
