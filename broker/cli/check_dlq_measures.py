@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
 
 from broker.cli.backend import Json
 from broker.cli.dlq_tables import rough
@@ -11,6 +12,7 @@ from broker.domain.alert_ranges import ReadBound, read_number, read_percent
 from broker.domain.alerts import Reading
 from broker.domain.durations import parse_duration
 from broker.domain.errors import Invalid
+from broker.domain.refusal import shortened
 from broker.domain.times import parse_time
 
 Value = Callable[[Json, datetime], float | None]
@@ -46,7 +48,14 @@ def _name(one: Json) -> str:
 
 
 def _number(key: str) -> Value:
-    return lambda one, now: float(one[key])
+    return lambda one, now: _checked(one[key])
+
+
+def _checked(value: object) -> float:
+    """No number of a broker is negative or without an end."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
+        raise ValueError(f"{shortened(value)} is not a number of a broker")
+    return float(value)
 
 
 def _age(key: str, without: float | None = None) -> Value:
@@ -60,7 +69,7 @@ def _age(key: str, without: float | None = None) -> Value:
 
 def _utilization(one: Json, now: datetime) -> float | None:
     percent = one["utilizationPercent"]
-    return None if percent is None else float(percent)
+    return None if percent is None else _checked(percent)
 
 
 MEASURES: Mapping[str, Measure] = {

@@ -14,7 +14,7 @@ from broker.domain.alerts import Thresholds
 from broker.domain.durations import format_duration, parse_duration
 from broker.runtime.deadline import TooLate, within
 
-
+LONGEST_WAIT = 3600.0
 _LATER = 1.0  # what waits below gives up after the check has told, so that one of the two tells
 
 
@@ -74,8 +74,8 @@ def seconds_of(timeout: str) -> float:
         seconds = parse_duration(timeout)
     except ValueError as error:
         raise click.UsageError(f"--timeout: {error}.") from None
-    if not seconds:
-        raise click.UsageError("--timeout: must be more than 0.")
+    if not 0 < seconds <= LONGEST_WAIT:
+        raise click.UsageError("--timeout: must be more than 0, and at most 1h.")
     return seconds
 
 

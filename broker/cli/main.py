@@ -44,6 +44,7 @@ def cli(
     broker channel create orders       make a channel
     broker publish orders ...          publish to it
     broker dlq status                  how many are dead, of whom, since when
+    broker check-dlq -w 10 -c 100      the same for Nagios, with the exit codes of its plugins
     broker --url http://HOST:8080 ...  work on a running broker instead of the database
 
     \b

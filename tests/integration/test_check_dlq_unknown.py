@@ -72,7 +72,8 @@ def answer_of(body: object, status: int = 200, headers: dict[str, str] = JSON) -
         (("--metric", "oldest", "--total", "-c", "1"), "--total is for count and growth: there is no sum of oldest."),
         (("--channel", "a/b", "-c", "1"), "Invalid value for '--channel': cannot contain /"),
         (("-t", "soon", "-c", "1"), "--timeout: 'soon' is not a duration"),
-        (("-t", "0", "-c", "1"), "--timeout: must be more than 0."),
+        (("-t", "0", "-c", "1"), "--timeout: must be more than 0, and at most 1h."),
+        (("-t", "2h", "-c", "1"), "--timeout: must be more than 0, and at most 1h."),
         (("--ca-file", "/no/such/file", "-c", "1"), "Invalid value for '--ca-file': File '/no/such/file' does not"),
         (("-H", "host", "-c", "1"), "No such option '-H'."),
         (("-c", "1", "orders"), "Got unexpected extra argument (orders)"),
@@ -156,8 +157,10 @@ def test_nobody_is_there() -> None:
         (answer_of({**STATUS, "asOf": "today"}), "not that of a broker of this version: Invalid("),
         (answer_of({**STATUS, "consumers": 5}), "not that of a broker of this version: TypeError("),
         (answer_of({**STATUS, "consumers": ["x"]}), "not that of a broker of this version: TypeError("),
-        (answer_of({**STATUS, "consumers": [{**CONSUMER, "deadCount": None}]}), "of this version: TypeError("),
-        (answer_of({**STATUS, "consumers": [{**CONSUMER, "deadCount": "x|y\n"}]}), "of this version: ValueError("),
+        *(
+            (answer_of({**STATUS, "consumers": [{**CONSUMER, "deadCount": odd}]}), "is not a number of a broker")
+            for odd in (None, "5", "x|y\n", True, -1, float("inf"), float("nan"), [5])
+        ),
     ],
 )
 def test_an_answer_that_tells_nothing_is_unknown(answer: Answer, told: str) -> None:
