@@ -7,7 +7,7 @@ from broker.domain.names import check_public_id
 from broker.operations.access import require_monitor
 from broker.operations.dlq_history import PAGE_KEY, list_history, parse_span, show_line
 from broker.operations.dlq_statistics import read_statistics, show_statistics
-from broker.operations.dlq_status import read_status
+from broker.operations.dlq_status import read_status_now
 from broker.operations.job_status import read_job_status, show_job_status
 from broker.operations.parts import Parts
 from broker.operations.show_dlq import show_status
@@ -20,7 +20,7 @@ def blueprint(parts: Parts) -> Blueprint:
     @views.get("/dlq-status")
     def dlq_status() -> Response:
         require_monitor(parts, reading.credentials())
-        return answers.as_json(show_status(read_status(parts, *_place())))
+        return answers.as_json(show_status(read_status_now(parts, *_place())))
 
     @views.get("/job-status")
     def job_status() -> Response:

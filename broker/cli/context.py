@@ -22,13 +22,17 @@ from broker.wiring import build_parts
 
 @dataclass(slots=True)
 class CliContext:
-    """The global options; a server's address when the command shall go there, else the database is used directly."""
+    """The global options; a server's address when the command shall go there, else the database is used directly.
+
+    `ca_file` and `seconds` are for a server: whom to trust, and how long to wait."""
 
     config_file: Path | None = None
     options: dict[str, object] = field(default_factory=dict)
     url: str | None = None
     token: str | None = None
     asked_for_server: bool = False
+    ca_file: Path | None = None
+    seconds: float | None = None
 
     def load_settings(self) -> Settings:
         """Defaults < file < environment < options."""
@@ -48,7 +52,7 @@ class CliContext:
     def backend(self) -> Iterator[Backend]:
         """The server when there is an address, else the database, whose schema must be this program's."""
         if self.url is not None:
-            with closing(Server(self.url, self.token)) as server:
+            with closing(Server(self.url, self.token, self.ca_file, self.seconds)) as server:
                 yield RemoteBackend(server)
             return
         logging.getLogger("broker").addHandler(logging.NullHandler())

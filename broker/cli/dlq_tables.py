@@ -28,10 +28,13 @@ def status_table(consumers: Sequence[Json], now: datetime) -> str:
 
 
 def age(moment: str | None, now: datetime) -> str | None:
-    """How long ago, in its two largest units: 2d 5h."""
-    if moment is None:
-        return None
-    left = max(0, int((now - parse_time("time", moment)).total_seconds()))
+    """How long ago."""
+    return None if moment is None else rough((now - parse_time("time", moment)).total_seconds())
+
+
+def rough(seconds: float) -> str:
+    """So long, in its two largest units: 2d 5h."""
+    left = max(0, int(seconds))
     parts: list[str] = []
     for size, unit in _UNITS:
         count, left = divmod(left, size)

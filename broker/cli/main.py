@@ -8,16 +8,17 @@ import click
 from broker import __version__
 from broker.cli.bench import bench
 from broker.cli.channel import channel
+from broker.cli.check_dlq import check_dlq
 from broker.cli.checkpoint import checkpoint
 from broker.cli.config import config
 from broker.cli.consumer import consumer
 from broker.cli.context import make_context
 from broker.cli.database import db
 from broker.cli.dlq import dlq
-from broker.cli.errors import Telling
 from broker.cli.job import job
 from broker.cli.message import message
 from broker.cli.operation import operation
+from broker.cli.plugin import TellingPlugins
 from broker.cli.producer import producer
 from broker.cli.publish import publish
 from broker.cli.serving import serve, up
@@ -26,7 +27,7 @@ from broker.cli.work import work
 INTERRUPTED = 130
 
 
-@click.group(cls=Telling, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=TellingPlugins, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__)
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="A TOML file with settings.")
 @click.option("--database-url", metavar="URL", help="sqlite:///FILE or mysql+pymysql://USER:PASSWORD@HOST/NAME.")
@@ -43,6 +44,7 @@ def cli(
     broker channel create orders       make a channel
     broker publish orders ...          publish to it
     broker dlq status                  how many are dead, of whom, since when
+    broker check-dlq -w 10 -c 100      the same for Nagios, with the exit codes of its plugins
     broker --url http://HOST:8080 ...  work on a running broker instead of the database
 
     \b
@@ -58,6 +60,7 @@ def cli(
 for command in (
     bench,
     channel,
+    check_dlq,
     checkpoint,
     config,
     consumer,

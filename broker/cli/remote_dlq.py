@@ -10,6 +10,7 @@ from broker.domain.pages import MOST
 from broker.operations.places import consumer_place
 
 AUDIT_SECONDS = 3600.0
+MONITOR_HINT = "Give the monitor token or the admin token with --token or BROKER_TOKEN."
 
 
 class RemoteDeadLetters:
@@ -21,7 +22,7 @@ class RemoteDeadLetters:
     def status(self, channel_id: str | None, consumer_id: str | None) -> Json:
         given = {"channel": channel_id, "consumer": consumer_id}
         path = _with("/dlq-status", {name: value for name, value in given.items() if value is not None})
-        return self._server.document(self._server.ask("GET", path), "consumers")
+        return self._server.document(self._server.ask("GET", path, hint=MONITOR_HINT), "consumers")
 
     def list_dead(self, ids: Ids, selection: Selection, oldest: bool) -> Iterator[Json]:
         query = {**selection, "order": "oldest" if oldest else "newest", "limit": str(MOST)}

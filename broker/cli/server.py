@@ -1,7 +1,9 @@
 """A broker's server as the command line talks to it: a good answer, or one clear sentence about what is wrong."""
 
 import json
+import ssl
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -14,19 +16,22 @@ from broker.domain.errors import Invalid
 from broker.domain.names import check_token
 
 TIMEOUT = httpx.Timeout(30, connect=5)
+_ADVICE = "Name the file of your certificate authority in SSL_CERT_FILE."
 ADMIN_HINT = "Give the right admin token with --token or BROKER_TOKEN."
 _BROKEN = "so whether the request was done is not known"
 _NO_HEADERS: Mapping[str, str] = {}
 
 
 class Server:
-    """Sends requests with the admin token, when there is one."""
+    """Sends requests with the token, when there is one."""
 
-    def __init__(self, url: str, token: str | None) -> None:
+    def __init__(self, url: str, token: str | None, ca_file: Path | None = None, seconds: float | None = None) -> None:
         self.url = _checked_url(url)
+        self._advice = _ADVICE if ca_file is None else f"{ca_file} does not vouch for it."
+        self._within = TIMEOUT if seconds is None else httpx.Timeout(seconds)
         bearer = {} if token is None else {"Authorization": f"Bearer {header_token('--token', token)}"}
-        verify = self.url.startswith("https")  # certificates take long to load, and plain HTTP needs none
-        self._client = httpx.Client(base_url=self.url, headers=bearer, timeout=TIMEOUT, verify=verify)
+        trusted = _trusted(ca_file) if self.url.startswith("https") else False
+        self._client = httpx.Client(base_url=self.url, headers=bearer, timeout=self._within, verify=trusted)
 
     def close(self) -> None:
         """Let the connections go."""
@@ -42,7 +47,7 @@ class Server:
         seconds: float | None = None,
     ) -> httpx.Response:
         """An answer that says yes; everything else is raised. `seconds`: how long to wait for what takes long."""
-        within = TIMEOUT if seconds is None else httpx.Timeout(seconds, connect=TIMEOUT.connect)
+        within = self._within if seconds is None else httpx.Timeout(seconds, connect=TIMEOUT.connect)
         content = None if body is None else json.dumps(body).encode()
         kind = {} if body is None else {"Content-Type": "application/json"}
         try:
@@ -75,8 +80,7 @@ class Server:
 
     def _explain(self, error: httpx.HTTPError, within: httpx.Timeout) -> NoReturn:
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
-            advice = "Name the file of your certificate authority in SSL_CERT_FILE."
-            raise Unreachable(f"The certificate of {self.url} is not trusted here ({error}). {advice}") from error
+            raise Unreachable(f"The certificate of {self.url} is not trusted here ({error}). {self._advice}") from error
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
             raise Unreachable(f"Cannot reach a broker at {self.url} ({error}). Does it run there?") from error
         if isinstance(error, httpx.TimeoutException):
@@ -90,6 +94,16 @@ def header_token(option: str, token: str) -> str:
         return check_token(option, token)
     except Invalid as error:
         raise click.UsageError(error.detail) from error
+
+
+def _trusted(ca_file: Path | None) -> bool | ssl.SSLContext:
+    """What vouches for certificates; they take long to load, and plain HTTP needs none."""
+    if ca_file is None:
+        return True
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except OSError as error:
+        raise click.UsageError(f"--ca-file {ca_file} has no certificates that can be read ({error}).") from error
 
 
 def _checked_url(url: str) -> str:

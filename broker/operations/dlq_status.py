@@ -32,6 +32,14 @@ class DeadStanding:
 
 
 @dataclass(frozen=True, slots=True)
+class DeadStatus:
+    """Consumers and how their dead stand, and the database's time of reading, from which ages are told."""
+
+    read_at: datetime
+    standings: list[DeadStanding]
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """The checkpointer's: its last run, who holds its lock now, and the time of reading."""
 
@@ -43,6 +51,15 @@ class Health:
 def read_status(parts: Parts, channel_id: str | None = None, consumer_id: str | None = None) -> list[DeadStanding]:
     """Every consumer, or those asked for, in the order of their making. A checkpoint in between is noticed."""
     return parts.database.read("read dead letters", lambda c: _read(parts, c, channel_id, consumer_id))
+
+
+def read_status_now(parts: Parts, channel_id: str | None = None, consumer_id: str | None = None) -> DeadStatus:
+    """The same, with its moment."""
+
+    def work(connection: Connection) -> DeadStatus:
+        return DeadStatus(SqlTime(connection).moment, _read(parts, connection, channel_id, consumer_id))
+
+    return parts.database.read("read dead letters", work)
 
 
 def read_health(parts: Parts) -> Health:

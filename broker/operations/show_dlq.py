@@ -1,19 +1,18 @@
 """The dead as JSON, the same on every face."""
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from broker.domain.times import show_time
-from broker.operations.dlq_status import DeadStanding
+from broker.operations.dlq_status import DeadStanding, DeadStatus
 from broker.operations.places import consumer_place
 from broker.store.operations import Operation
 
 Json = dict[str, object]
 
 
-def show_status(standings: Sequence[DeadStanding]) -> Json:
+def show_status(status: DeadStatus) -> Json:
     """What monitoring polls."""
-    return {"consumers": [show_standing(one) for one in standings]}
+    return {"asOf": show_time(status.read_at), "consumers": [show_standing(one) for one in status.standings]}
 
 
 def show_standing(standing: DeadStanding) -> Json:

@@ -63,6 +63,16 @@ def test_the_walk_through_the_dead_does_what_it_says(tmp_path: Path) -> None:
         assert printed.endswith(" dead, all exact.\n")
 
 
+def test_the_checks_for_nagios_say_what_the_page_shows(tmp_path: Path) -> None:
+    shown = (
+        (ROOT / "docs/monitoring-nagios.md").read_text().partition("\nThe checks print\n\n```\n")[2].partition("```")[0]
+    )
+    with running(tmp_path) as live:
+        printed = run(ENVIRONMENT + shell_of("docs/monitoring-nagios.md"), tmp_path, live)
+    told = re.findall(r"^(?:DLQ|ended) .*$", printed, re.MULTILINE)
+    assert [re.sub(r"[0-9.]+s\b", "1s", line) for line in told] == re.sub(r"[0-9.]+s\b", "1s", shown).splitlines()
+
+
 @contextmanager
 def running(folder: Path) -> Iterator[LiveBroker]:
     """A broker as `make run` starts it."""

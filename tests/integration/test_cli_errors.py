@@ -2,56 +2,23 @@
 
 import json
 import socket
-import ssl
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
-from threading import Thread
 
 import httpx
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from sqlalchemy import make_url
 
 from broker.cli import server as server_module
 from broker.runtime.ports import free_port
+from tests.support.answering import Answer, answering
+from tests.support.authority import Authority
 from tests.support.brokers import ADMIN_TOKEN, make_broker
 from tests.support.cli import Commands, process, run
 
 pytestmark = pytest.mark.xdist_group("cli")
-Answer = tuple[int, dict[str, str], bytes]
-
-
-@contextmanager
-def _answering(answer: Answer, certificate: Path | None = None) -> Iterator[str]:
-    """A server that gives one answer to everything; its address."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(answer[0])
-            for name, value in answer[1].items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(answer[2])
-
-        def log_message(self, *arguments: object) -> None:
-            """Quietly."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        if certificate is not None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate)
-            server.socket = context.wrap_socket(server.socket, server_side=True)
-            server.handle_error = lambda request, client_address: None  # type: ignore[method-assign]
-        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"{'https' if certificate else 'http'}://127.0.0.1:{server.server_port}"
-        server.shutdown()
 
 
 def _said(url: str, code: int = 3) -> str:
@@ -108,19 +75,19 @@ INTERNAL = {"code": "internal", "detail": "Something is wrong.", "requestId": "r
     ],
 )
 def test_what_answers_is_told(answer: Answer, code: int, expected: str) -> None:
-    with _answering(answer) as url:
+    with answering(answer) as url:
         assert expected in _said(url, code)
 
 
-def test_a_certificate_that_is_not_trusted(tmp_path: Path) -> None:
-    with _answering((200, {}, b""), _certificate(tmp_path)) as url:
+def test_a_certificate_that_is_not_trusted() -> None:
+    with answering((200, {}, b""), Authority().server()) as url:
         said = _said(url)
         assert said.startswith(f"Error: The certificate of {url} is not trusted here (")
         assert said.endswith("Name the file of your certificate authority in SSL_CERT_FILE.\n")
 
 
 def test_tls_where_there_is_none() -> None:
-    with _answering((200, {}, b"")) as url:
+    with answering((200, {}, b"")) as url:
         assert _said(url.replace("http:", "https:")).startswith("Error: Cannot reach a broker at https://")
 
 
@@ -246,23 +213,3 @@ def test_help_tells_the_exit_codes_and_every_command_has_an_example() -> None:
 
 
 VERBS = ("create", "list", "show", "update", "delete")
-
-
-def _certificate(folder: Path) -> Path:
-    """A key and a certificate that it signed itself."""
-    key, name = (
-        ec.generate_private_key(ec.SECP256R1()),
-        x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")]),
-    )
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder(
-            name, name, key.public_key(), x509.random_serial_number(), now - timedelta(1), now + timedelta(1)
-        )
-    ).sign(key, hashes.SHA256())
-    file = folder / "certificate.pem"
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    file.write_bytes(private + made.public_bytes(serialization.Encoding.PEM))
-    return file

@@ -9,7 +9,7 @@ import pytest
 
 from broker.dlq.checkpointer import Checkpointer
 from broker.domain.states import JobStatus
-from broker.domain.times import show_time
+from broker.domain.times import parse_time, show_time
 from broker.operations import dlq_statistics, job_status
 from tests.support import states
 from tests.support.brokers import ADMIN, Broker
@@ -45,6 +45,14 @@ def test_consumers_are_told_with_their_names_and_figures(broker: Broker) -> None
         "totals": {"died": 4, "requeued": 0, "deleted": 0, "archived": 0, "moved": 0}, "drift": 0, "auditedAt": None,
         "deadLetterQueueUrl": DLQ,
     }  # fmt: skip
+
+
+def test_the_answer_has_the_time_of_the_database_from_which_ages_are_told(broker: Broker) -> None:
+    bury(broker, 1)
+    broker.clock.advance(timedelta(hours=2))
+    told = get(broker.client, "/dlq-status")
+    age = parse_time("asOf", told["asOf"]) - parse_time("oldestDeadAt", told["consumers"][0]["oldestDeadAt"])
+    assert timedelta(hours=2) <= age < timedelta(hours=2, minutes=1)
 
 
 def test_answers_can_be_narrowed_to_a_channel_and_a_consumer(broker: Broker) -> None:
