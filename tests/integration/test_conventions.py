@@ -17,6 +17,7 @@ from broker import __version__
 from broker.api.problems import STATUS
 from tests.support.brokers import ADMIN, Broker, make_broker
 from tests.support.calls import MESSAGE_ID, SCHEDULED_FOR, get, parsed, put, send
+from tests.support.jobs import make_jobs
 from tests.support.rows import value
 from tests.support.walk import PUBLISHER, register
 
@@ -35,6 +36,7 @@ PROBLEMS: dict[str, tuple[int, Provoke]] = {
     "duplicate-message": (409, lambda c: send(c, {MESSAGE_ID: "m"})),
     "unfinished-jobs": (409, lambda c: c.delete(CONSUMER, headers=ADMIN)),
     "in-use": (409, lambda c: c.delete("/channel/channel", headers=ADMIN)),
+    "not-dead": (409, lambda c: c.post(f"{CONSUMER}/job/{make_jobs(c, 1)[0]}/requeue-dead-job", headers=ADMIN)),
     "not-pull": (412, lambda c: c.post(f"{pushed(c)}/lease", json={}, headers=ADMIN)),
     "not-deletable": (409, lambda c: c.delete(DEAD, headers=ADMIN)),
     "length-required": (411, lambda c: c.put("/channel/c", headers={**ADMIN, "Transfer-Encoding": "chunked"})),
