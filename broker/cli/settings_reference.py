@@ -14,9 +14,9 @@ _PREFACE = """\
 Made by `broker config reference` from the table that the program reads; do not change it by hand.
 
 Defaults give way to a TOML file, the file to the environment, the environment to options of the command line. The file
-is the one that `--config` or `BROKER_CONFIG` names (`none`: no file), else `broker.toml` in the current folder; its keys
-stand at the top level. Durations are written `250ms`, `30s`, `5m`, `2h`, `1d`, or as seconds; lists with commas, in TOML
-as arrays. `none` takes a value away where the range says so.
+is the one that `--config` or `BROKER_CONFIG` names (`none`: no file), else `broker.toml` in this folder; its keys
+stand at the top level. Durations are written `250ms`, `30s`, `5m`, `2h`, `1d`, or in seconds; lists with commas, in
+TOML as arrays. `none` takes a value away where the range says so.
 
 `broker config check` names every problem of every source at once, and where each value came from that is no default;
 `broker config show` lists all values.
