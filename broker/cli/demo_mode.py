@@ -30,7 +30,7 @@ def allow(context: CliContext, on_server: bool) -> None:
 @contextmanager
 def beside(parts: Parts, companion: Companions) -> Iterator[None]:
     """The demo plays beside the engine, which stops first, so that it finds its target to the end."""
-    port = free_port(HOST)
+    port = _port()
     try:
         seed(parts, port)
     except NotOurs as refusal:
@@ -39,6 +39,13 @@ def beside(parts: Parts, companion: Companions) -> Iterator[None]:
         parts.database.dispose()
     with companion("demo", "play", "--port", str(port)), companion("work"):
         yield
+
+
+def _port() -> int:
+    try:
+        return free_port(HOST)
+    except OSError as error:
+        raise Refused(f"The demo's target cannot listen at {HOST} on this machine: {error.strerror}.") from error
 
 
 def greeting(settings: Settings) -> str:

@@ -14,7 +14,7 @@ _QUICK: Fields = {"maxRetries": 2, "retryBase": 1, "consumerConcurrency": 8}
 _PUSHED: Mapping[str, Fields] = {
     HEALTHY: {**_QUICK, "maxRetries": 10},
     FLAKY: {**_QUICK, "breakerThreshold": 0},
-    BROKEN: {**_QUICK, "maxRetries": 0, "breakerOpen": 10, "expireAfter": 30, "dlqMaxSize": 500},
+    BROKEN: {**_QUICK, "maxRetries": 0, "breakerOpen": 10, "expireAfter": 20, "dlqMaxSize": 500},
 }
 
 

@@ -25,7 +25,8 @@ def play(parts: Parts, port: int, stopping: Stopping) -> None:
     with serving(port):
         while not stopping() and _produce(parts, stopping):
             _rest(1 / A_SECOND, stopping)
-        log.info("the demo publishes no more: it has its %d messages, or was removed", MOST)
+        if not stopping():
+            log.info("the demo was removed, or has its %d messages: it publishes no more", MOST)
         while not stopping():
             time.sleep(NAP_SECONDS)
 

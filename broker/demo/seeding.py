@@ -51,7 +51,7 @@ def find_producer(parts: Parts) -> Producer | None:
 
 def _ours(found: T, kind: str) -> T:
     if found.name != MARK:
-        raise NotOurs(f"There is a {kind} {found.id!r} that the demo did not make. Rename or delete it, or do without.")
+        raise NotOurs(f"There is a {kind} {found.id!r} that the demo did not make. Delete it, or do without the demo.")
     return found
 
 
