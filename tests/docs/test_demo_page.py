@@ -1,0 +1,22 @@
+"""The shell lines of docs/demo.md, executed as written on a broker with the demo."""
+
+import re
+from pathlib import Path
+
+from tests.docs.test_shell_blocks import run, running, shell_of
+from tests.support.brokers import wait_until
+from tests.support.demo import asked_openly
+
+
+def test_the_walk_through_the_demo_shows_it_and_removes_it(tmp_path: Path) -> None:
+    with running(tmp_path, "--demo") as live:
+        dead = "/dlq-stats?channel=demo&consumer=flaky"
+        wait_until(lambda: {"TRANSIENT", "VALIDATION"} <= asked_openly(live, dead)["error_categories"].keys(), 60)
+        printed = run(shell_of("docs/demo.md"), tmp_path, live)
+        assert '"consumerId": "flaky"' in printed
+        assert re.search(r'^dead_job_count{channel="demo",consumer="flaky"} [1-9]', printed, re.MULTILINE)
+        assert re.search(r"^demo +flaky +[1-9]", printed, re.MULTILINE)
+        assert printed.count("An order needs an address.") == 3
+        assert re.search(r"^[1-9][0-9]* requeued, [0-9]+ skipped.$", printed, re.MULTILINE)
+        assert len(re.findall(r" queued ", printed)) >= 3
+        assert printed.endswith("Removed channel 'demo' and producer 'demo'.\n")
