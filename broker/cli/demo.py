@@ -13,6 +13,7 @@ from broker.domain.preconditions import Preconditions
 from broker.logs import configure_logging
 from broker.runtime.supervisor import Stop
 from broker.runtime.worker import stop_with
+from broker.wiring import build_parts
 
 
 @click.group()
@@ -60,13 +61,14 @@ def remove(backend: Backend, yes: bool, as_json: bool) -> None:
 def play(context: CliContext, port: int, parent: int) -> None:
     """The demo's target and producer; `broker up --demo` runs it."""
     from broker.demo import playing  # noqa: PLC0415 - without the demo nothing of it is loaded
+    from broker.telemetry import dead_letter_counters  # noqa: PLC0415 - it looks for its folder when loaded
 
     stop_with(parent)
     stop = Stop()
     stop.listen()
-    parts = context.parts()
-    configure_logging(parts.settings.log_level)
-    playing.play(parts, port, stop)
+    settings = context.load_settings()
+    configure_logging(settings.log_level)
+    playing.play(build_parts(settings, tally=dead_letter_counters()), port, stop)
 
 
 def _found(backend: Backend) -> dict[str, tuple[Registry, Json]]:
