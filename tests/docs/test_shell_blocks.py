@@ -64,9 +64,9 @@ def test_the_walk_through_the_dead_does_what_it_says(tmp_path: Path) -> None:
 
 
 @contextmanager
-def running(folder: Path, *options: str) -> Iterator[LiveBroker]:
-    """A broker as `make run` starts it, or with options."""
-    live = LiveBroker(f"sqlite:///{folder}/var/broker.db", folder / "up.log", "up", options, BROKER_ADMIN_TOKEN="none")
+def running(folder: Path) -> Iterator[LiveBroker]:
+    """A broker as `make run` starts it."""
+    live = LiveBroker(f"sqlite:///{folder}/var/broker.db", folder / "up.log", "up", BROKER_ADMIN_TOKEN="none")
     (folder / ".venv").symlink_to(Path(sys.prefix))
     try:
         yield live
