@@ -3,13 +3,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST_OPTIONS ?=
 
-.PHONY: run test setup lint unit test-tools test-mysql bench clean help
+.PHONY: run demo test setup lint unit test-tools test-mysql bench clean help
 
 help: ## show what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 run: setup ## start the broker on SQLite in ./var and show how to publish a first message
 	@exec $(BIN)/broker up
+
+demo: setup ## the same with a channel that has something to show: dead jobs, retries, an open breaker, a queue
+	@exec $(BIN)/broker up --demo
 
 setup: .venv/.product ## install into .venv, so that .venv/bin/broker works
 

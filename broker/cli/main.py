@@ -14,6 +14,7 @@ from broker.cli.config import config
 from broker.cli.consumer import consumer
 from broker.cli.context import make_context
 from broker.cli.database import db
+from broker.cli.demo import demo
 from broker.cli.dlq import dlq
 from broker.cli.job import job
 from broker.cli.message import message
@@ -65,6 +66,7 @@ for command in (
     config,
     consumer,
     db,
+    demo,
     dlq,
     job,
     message,

@@ -32,14 +32,20 @@ def address(settings: Settings) -> str:
 
 def welcome(settings: Settings) -> str:
     """Address, token, and three lines to paste."""
+    told = "Three lines to paste into another terminal: make a channel with a consumer, publish, see it stored."
+    return page(settings, told, _lines(address(settings), str(settings.admin_token)))
+
+
+def page(settings: Settings, told: str, lines: str) -> str:
+    """Address, token, what there is to tell, and lines to paste."""
     return f"""
   The broker is up at  {click.style(address(settings), bold=True)}
   Admin token          {click.style(str(settings.admin_token), bold=True)}
   Database             {settings.masked()["database_url"]}
 
-  Three lines to paste into another terminal: make a channel with a consumer, publish, see it stored.
+  {told}
 
-{_lines(address(settings), str(settings.admin_token))}
+{lines}
 
   Ctrl-C stops it.
 """

@@ -58,6 +58,12 @@ def resolve(key: str, default: Any, *layers: Mapping[str, JsonValue]) -> Any:
     return default
 
 
+def levels(setting: Setting) -> tuple[str, ...]:
+    """Who may have an own value of it, the one that decides first; nobody but the broker where there is none."""
+    own = ("consumer", "channel") if setting.overridable else ()
+    return ("message", *own) if own and setting.json_name in _OF_MESSAGES else own
+
+
 def _parse_fields(
     raw: Mapping[str, object], fields: Mapping[str, Setting], prefix: str, problems: list[FieldProblem]
 ) -> dict[str, JsonValue]:

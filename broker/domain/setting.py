@@ -12,7 +12,8 @@ _NONE_WORDS = frozenset({NONE, "off"})
 
 @dataclass(frozen=True)
 class Setting:
-    """A row of the table; `optional`: can be none; `overridable`: channel and consumer can differ."""
+    """A row of the table; `optional`: can be none; `overridable`: channel and consumer can differ; `reserved`: nothing
+    reads it yet."""
 
     key: str
     default: Any
@@ -21,6 +22,7 @@ class Setting:
     optional: bool = False
     overridable: bool = False
     secret: bool = False
+    reserved: bool = False
 
     @property
     def environment_name(self) -> str:
@@ -41,6 +43,11 @@ class Setting:
     def limits(self) -> str:
         """The range or the choices, for people."""
         return self.kind.limits + (f", or {NONE}" if self.optional else "")
+
+    @property
+    def purpose(self) -> str:
+        """What it is for, and whether it does that yet."""
+        return f"reserved, no effect yet: {self.help}" if self.reserved else self.help
 
     def parse_text(self, text: str) -> Any:
         """A value from the environment or the command line; an empty one is none where that is allowed."""

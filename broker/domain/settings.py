@@ -39,6 +39,11 @@ def _secret(key: str, kind: Kind[Any], about: str) -> Setting:
     return Setting(key, None, kind, about, optional=True, secret=True)
 
 
+def _reserved(key: str, default: Any, kind: Kind[Any], about: str) -> Setting:
+    """Accepted and checked, so that a file may say it already; nothing reads it yet."""
+    return Setting(key, default, kind, about, optional=default is None, reserved=True)
+
+
 SETTINGS: tuple[Setting, ...] = (
     _broker("database_url", "sqlite:///var/broker.db", DatabaseUrl(), "where the database is"),
     _broker("database_pool", 10, Integer(1, 256), "database connections of one process"),
@@ -92,10 +97,10 @@ SETTINGS: tuple[Setting, ...] = (
     _broker("dlq_summary_interval", 600.0, Duration(1, _DAY), "time between two checkpoints of the summary"),
     _broker("dlq_settle", 30.0, Duration(0.1, _HOUR), "how far a checkpoint stays behind the present"),
     _broker("dlq_chunk", 5_000, Integer(100, 50_000), "rows of one transaction of bulk work"),
-    _broker("dlq_archive_after", None, _AGE, "age at which dead jobs are archived; none: never"),
-    _broker("dlq_undo_grace", _DAY, Duration(0, _YEARS), "how long a purge can be undone"),
-    _broker("quarantine_after", 3, Integer(0, 1_000), "deaths after replay that quarantine a job; 0: off"),
-    _broker("prune_after", None, _AGE, "age at which delivered and archived jobs are removed; none: never"),
+    _reserved("dlq_archive_after", None, _AGE, "age at which dead jobs are archived; none: never"),
+    _reserved("dlq_undo_grace", _DAY, Duration(0, _YEARS), "how long a purge can be undone"),
+    _reserved("quarantine_after", 3, Integer(0, 1_000), "deaths after replay that quarantine a job; 0: off"),
+    _reserved("prune_after", None, _AGE, "age at which delivered and archived jobs are removed; none: never"),
 )
 BY_KEY: Mapping[str, Setting] = MappingProxyType({setting.key: setting for setting in SETTINGS})
 

@@ -6,6 +6,7 @@ Any instance may do it, again and again: each chunk is one transaction, and a cr
 from sqlalchemy import Connection, delete, select
 
 from broker.store.engine import Database
+from broker.store.expiring import Entry, forget
 from broker.store.removing import remove
 from broker.store.tables import (
     channel,
@@ -37,9 +38,10 @@ def _sweep_consumer(connection: Connection) -> int:
     key = connection.execute(select(consumer.c.id).where(consumer.c.deletedAt.is_not(None)).limit(1)).scalar()
     if key is None:
         return 0
-    jobs = connection.execute(select(job.c.id).where(job.c.consumerId == key).limit(CHUNK)).scalars().all()
+    jobs = connection.execute(select(job.c.id, job.c.expiresAt).where(job.c.consumerId == key).limit(CHUNK)).all()
+    forget(connection, [Entry(row.expiresAt, row.id) for row in jobs if row.expiresAt is not None])
     for table, column in ((job_event, "jobId"), (job_origin, "jobId"), (job, "id")):
-        remove(connection, table, column, sorted(jobs))
+        remove(connection, table, column, sorted(row.id for row in jobs))
     if not jobs:
         for table in (lease, dlq_history):
             connection.execute(delete(table).where(table.c.consumerId == key))

@@ -95,6 +95,17 @@ def test_more_than_one_chunk_of_jobs_goes_too(broker: Broker) -> None:
     assert counts(broker) == {"producer": 1}
 
 
+def test_jobs_that_would_have_expired_leave_nothing_that_waits_for_it(broker: Broker) -> None:
+    register(broker.client, "channel", ("one", "two"))
+    put(broker.client, "/channel/channel/consumer/one", expireAfter=3600)
+    send_batch(broker.client, *[{}] * 3)
+    assert counts(broker)["job_expiry"] == 3
+    assert delete(broker, "/channel/channel/consumer/two?force=true") == (204, "")
+    assert counts(broker)["job_expiry"] == 3
+    assert delete(broker, "/channel/channel/consumer/one?force=true") == (204, "")
+    assert "job_expiry" not in counts(broker) and "job" not in counts(broker)
+
+
 def test_a_deleted_producer_can_publish_no_more_but_its_messages_still_name_it(broker: Broker) -> None:
     client = broker.client
     register(client)

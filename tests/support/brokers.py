@@ -69,11 +69,13 @@ def broker(database_url: str) -> Iterator[Broker]:
 class LiveBroker:
     """`broker serve` (or `up`) as its users start it."""
 
-    def __init__(self, database_url: str, log: Path, command: str = "serve", **environment: str) -> None:
+    def __init__(
+        self, database_url: str, log: Path, command: str = "serve", options: tuple[str, ...] = (), **environment: str
+    ) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = log
-        place = ["--database-url", database_url, command, "--listen", f"127.0.0.1:{self.port}"]
+        place = ["--database-url", database_url, command, *options, "--listen", f"127.0.0.1:{self.port}"]
         self.arguments = [sys.executable, "-m", "broker", *place]
         own = {"BROKER_CONFIG": "none", "BROKER_ADMIN_TOKEN": ADMIN_TOKEN, **environment}
         self.environment = {**clean_environment(), **own}
@@ -123,7 +125,7 @@ def start_broker(tmp_path: Path) -> Iterator[StartBroker]:
     def start(database_url: str, command: str = "serve", **environment: str) -> LiveBroker:
         made = make_broker(database_url)
         made.parts.database.dispose()
-        started.append(LiveBroker(database_url, tmp_path / f"broker-{len(started)}.log", command, **environment))
+        started.append(LiveBroker(database_url, tmp_path / f"broker-{len(started)}.log", command, (), **environment))
         return started[-1]
 
     yield start
