@@ -38,6 +38,7 @@ TOOLS = {
     "prometheus": Tool("prometheus", "prometheus"),
     "promtool": Tool("promtool", "prometheus"),
     "systemd-analyze": Tool("systemd-analyze", "systemd"),
+    "mariadbd": Tool("mariadbd", "mariadb-server"),
     "shellcheck": Tool("shellcheck", "shellcheck"),
     "hadolint": Tool("hadolint"),
     "kubernetes-validate": Tool(module="kubernetes_validate"),
