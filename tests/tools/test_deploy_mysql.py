@@ -61,7 +61,7 @@ def test_every_setting_is_in_force(shipped: ShippedServer) -> None:
     if "MariaDB" in shipped.version:
         del asked["innodb_redo_log_capacity"]
     known = {name: value for name, value in asked.items() if name != "log_bin"}
-    assert len(known) >= 12
+    assert len(known) >= 11
     assert {name: found[name] for name in known} == known
     assert (found["log_bin"], found["log_bin_basename"].rpartition("/")[2]) == ("ON", asked["log_bin"])
     assert found["binlog_format"] == "ROW"
