@@ -11,7 +11,7 @@ from broker.resources import resource
 
 def probes(parts: Parts) -> Blueprint:
     """Views for those who only want to know whether it works."""
-    views = Blueprint("probes", __name__)
+    views = Blueprint("health", __name__)
 
     @views.get("/livez")
     def livez() -> Response:
@@ -27,7 +27,7 @@ def probes(parts: Parts) -> Blueprint:
 
 def blueprint(parts: Parts) -> Blueprint:
     """Views for operators and client generators."""
-    views = Blueprint("health", __name__)
+    views = Blueprint("about", __name__)
     started_at = parts.clock.now()
     description = resource("api-spec/openapi.yaml").read_bytes()
 
