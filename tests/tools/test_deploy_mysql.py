@@ -1,7 +1,9 @@
 """The server as deploy/mysql configures it, with the accounts that it makes."""
 
 import configparser
+import os
 import re
+import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -10,11 +12,14 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from tests.support.brokers import make_broker
 from tests.support.cli import run
+from tests.support.deploy_files import DEPLOY, compose, environment_file
 from tests.support.deployed import PASSWORD
+from tests.support.private_server import free_port
 from tests.support.shipped_server import SETTINGS, ShippedServer
 from tests.support.walk import publish, register
 
 pytestmark = pytest.mark.tool("mariadbd")
+SECRETS = dict.fromkeys(environment_file(DEPLOY / "docker" / ".env.example"), "secret")
 LARGEST = 16_000_000
 SHOWN_AS = {"default_time_zone": "time_zone"}
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
@@ -109,3 +114,12 @@ def test_an_account_without_a_password_of_ones_own_is_shut(shipped: ShippedServe
         engine = create_engine(shipped.url_of(f"mysql+pymysql://broker:{password}@db.example/broker"))
         with pytest.raises(OperationalError, match=r"locked|Access denied"):
             engine.connect()
+
+
+def test_the_health_check_of_the_compose_file_knows_a_server_from_none(shipped: ShippedServer) -> None:
+    (kind, *command) = compose(SECRETS)["services"]["mysql"]["healthcheck"]["test"]
+    assert kind == "CMD"
+    for port, healthy in ((shipped.port, True), (free_port(), False)):
+        environment = {**os.environ, "MYSQL_TCP_PORT": str(port)}
+        done = subprocess.run(command, env=environment, capture_output=True, check=False)
+        assert (done.returncode == 0) is healthy, done.stderr

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.cli import run
 from tests.support.deploy_files import SYSTEMD, environment_file, unit
+from tests.support.private_server import free_port
 from tests.support.tools import path_of
 
 UNITS = ("broker-api", "broker-worker", "broker-migrate")
@@ -55,6 +56,9 @@ def test_the_supervisor_alone_is_told_to_stop(name: str) -> None:
 def test_settings_that_cannot_be_used_are_not_tried_again(name: str) -> None:
     """Those of the example, as they ship, for one."""
     keys = unit(SYSTEMD / f"{name}.service")
-    told = run("config", "check", **environment_file(SYSTEMD / "broker.env.example"))
+    command = keys["ExecStart"][0].removeprefix("/opt/broker/bin/broker ").split()
+    told = run(*command, **environment_file(SYSTEMD / "broker.env.example"))
     assert "BROKER_DATABASE_URL" in told.stderr
     assert (str(told.exit_code), keys["Restart"]) == (keys["RestartPreventExitStatus"][0], ["always"])
+    away = run(*command, BROKER_DATABASE_URL=f"mysql+pymysql://127.0.0.1:{free_port()}/broker")
+    assert away.exit_code not in (0, told.exit_code)
