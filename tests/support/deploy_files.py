@@ -58,7 +58,8 @@ def image_environment() -> dict[str, str]:
 
 def copied() -> list[tuple[int, list[str], str]]:
     """Every COPY from the source tree: its stage, what, and where to."""
-    parts = [(one.stage, one.rest.split()) for one in dockerfile() if one.word == "COPY" and "--from" not in one.rest]
+    lines = [one for one in dockerfile() if one.word == "COPY" and "--from" not in one.rest]
+    parts = [(one.stage, [word for word in one.rest.split() if not word.startswith("--")]) for one in lines]
     return [(stage, words[:-1], words[-1]) for stage, words in parts]
 
 

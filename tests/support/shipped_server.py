@@ -50,8 +50,7 @@ class ShippedServer(PrivateServer):
 
     def url_of(self, shipped: str) -> str:
         """A URL of deploy/, with this server's address in it."""
-        here = make_url(shipped).set(host="127.0.0.1", port=self.port)
-        return here.update_query_dict({"ssl_disabled": "true"}).render_as_string(hide_password=False)
+        return make_url(shipped).set(host="127.0.0.1", port=self.port).render_as_string(hide_password=False)
 
     def _command(self) -> list[str]:
         return [f"--defaults-file={self.settings}" if one == "--no-defaults" else one for one in super()._command()]

@@ -41,7 +41,7 @@ def shipped() -> Iterator[ShippedServer]:
 @pytest.mark.tool("mariadbd")
 def test_the_lines_install_the_broker_and_bring_a_backup_back(shipped: ShippedServer, tmp_path: Path) -> None:
     script = "\n".join(blocks("sh")).replace("/opt/broker", str(tmp_path / "opt"))
-    script = re.sub(r"@db\.example/broker", f"@127.0.0.1:{shipped.port}/broker?ssl_disabled=true", script)
+    script = re.sub(r"@db\.example/broker", f"@127.0.0.1:{shipped.port}/broker", script)
     done = subprocess.run(
         ["bash", "-e", "-c", script.replace("broker.sql", str(tmp_path / "broker.sql"))],
         cwd=ROOT,
