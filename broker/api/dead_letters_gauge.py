@@ -21,7 +21,7 @@ _GAUGES = (
 )  # fmt: skip
 _AGES = (
     ("broker_dlq_oldest_dead_seconds", "How long the longest dead has been dead", "oldestDeadAt"),
-    ("broker_dlq_summary_age_seconds", "How far the summary's checkpoint lies back", "lastCheckedAt"),
+    ("broker_dlq_checked_age_seconds", "How far the summary's checkpoint lies back", "lastCheckedAt"),
     ("broker_dlq_audit_age_seconds", "How long ago the last audit was", "auditedAt"),
 )
 _TOTALS = {"died": "there have been", "requeued": "were requeued", "deleted": "were deleted",

@@ -44,6 +44,7 @@ TOOLS = {
     "kubernetes-validate": Tool(module="kubernetes_validate"),
     "check-jsonschema": Tool("check-jsonschema"),
     "datadog": Tool(module="datadog_checks"),
+    "grafana-foundation-sdk": Tool(module="grafana_foundation_sdk"),
 }
 
 
