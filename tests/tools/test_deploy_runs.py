@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.brokers import ADMIN, wait_until
 from tests.support.deployed import PASSWORD, WAYS, Deployment, Get, Health, Process
-from tests.support.installed import Installed, end
+from tests.support.installed import PLACE, Installed, end
 from tests.support.private_server import free_port
 from tests.support.shipped_server import ShippedServer
 from tests.support.target import Target
@@ -37,7 +37,8 @@ class Running:
     def start(self) -> None:
         command = [self._here(word) for word in self.process.command]
         environment = {name: self._here(value) for name, value in self.process.environment.items()}
-        environment["BROKER_DATABASE_URL"] = self.server.url_of(self.process.environment["BROKER_DATABASE_URL"])
+        if environment["BROKER_DATABASE_URL"].startswith("mysql"):
+            environment["BROKER_DATABASE_URL"] = self.server.url_of(environment["BROKER_DATABASE_URL"])
         self._popen = self.installed.start(command, {**environment, **LOOPBACK}, self.log)
 
     def _here(self, word: str) -> str:
@@ -170,3 +171,12 @@ def test_the_package_brings_all_it_needs(installed: Installed, tmp_path: Path) -
     )
     assert installed.start([str(installed.opt / "bin" / "python"), "-c", show], {}, log).wait(60) == 0, log.read_text()
     assert all(word.startswith(f"{installed.opt}/") for word in log.read_text().split())
+
+
+def test_everything_in_one_process_tree_runs_from_the_package(start: Start, installed: Installed) -> None:
+    """On SQLite, as somebody who tries the image out."""
+    file = installed.temporary() / "broker.db"
+    environment = {"BROKER_LISTEN": "0.0.0.0:8080", "BROKER_DATABASE_URL": f"sqlite:///{file}"}
+    one = start(Process([f"{PLACE}/bin/broker", "up"], environment, stop_seconds=60))
+    one.wait_ready("8080")
+    one.stop()
