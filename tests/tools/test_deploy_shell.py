@@ -8,7 +8,7 @@ import pytest
 from tests.support.deploy_files import ROOT
 from tests.support.tools import path_of
 
-FOLDERS = (".ci", "deploy", "tests")
+FOLDERS = (".ci", "deploy", "docs", "tests")
 SHELLS = ("#!/bin/sh", "#!/usr/bin/env bash", "#!/bin/bash")
 
 
