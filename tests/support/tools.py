@@ -41,6 +41,7 @@ TOOLS = {
     "mariadbd": Tool("mariadbd", "mariadb-server"),
     "shellcheck": Tool("shellcheck", "shellcheck"),
     "hadolint": Tool("hadolint"),
+    "kubectl": Tool("kubectl", "kubernetes-client"),
     "kubernetes-validate": Tool(module="kubernetes_validate"),
     "check-jsonschema": Tool("check-jsonschema"),
     "datadog": Tool(module="datadog_checks"),

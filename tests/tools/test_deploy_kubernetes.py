@@ -1,13 +1,15 @@
 """The manifests, by the schemas of Kubernetes and against each other."""
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.support.cli import run
-from tests.support.deploy_files import KUBERNETES, image, kustomization, manifest
+from tests.support.deploy_files import KUBERNETES, image, kustomization, manifest, manifests
 from tests.support.tools import path_of
 
 SCHEMA = Path(__file__).with_name("servicemonitor.schema.json")
@@ -53,6 +55,20 @@ def done(*command: str | Path) -> subprocess.CompletedProcess[str]:
 def test_the_kustomization_names_every_manifest() -> None:
     files = {file.name for file in KUBERNETES.iterdir()} - {"kustomization.yaml", "secret.example.yaml"}
     assert set(kustomization()["resources"]) == files
+
+
+@pytest.mark.tool("kubectl")
+def test_kubectl_puts_the_kustomization_together() -> None:
+    """All of it in one namespace, and the image with the version that the kustomization names."""
+    told = done(path_of("kubectl"), "kustomize", KUBERNETES)
+    assert told.returncode == 0, told.stderr
+    rendered = list(yaml.safe_load_all(told.stdout))
+    assert sorted(one["kind"] for one in rendered) == sorted(
+        one["kind"] for one in manifests() if one["kind"] != "Secret"
+    )
+    assert {one["metadata"].get("namespace") for one in rendered if one["kind"] != "Namespace"} == {"broker"}
+    version = kustomization()["images"][0]["newTag"]
+    assert set(re.findall(r"^ +(?:- )?image: (.+)$", told.stdout, re.MULTILINE)) == {f"dlq-broker:{version}"}
 
 
 @pytest.mark.parametrize("name", DEPLOYMENTS)
