@@ -4,18 +4,18 @@ import os
 from pathlib import Path
 
 from flask import Blueprint, Flask, Response
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter
 from prometheus_flask_exporter import PrometheusMetrics
 
 from broker.api import reading
-from broker.api.dead_letters_gauge import DeadLetterCollector
+from broker.api.database_gauges import DatabaseGauges
+from broker.api.exposition import expose
 from broker.api.last_known import LastKnown
+from broker.api.process_metrics import read_processes
 from broker.operations.access import require_monitor
 from broker.operations.parts import Parts
+from broker.runtime.metrics_folder import MULTIPROCESS
 from broker.telemetry import DeadLetterCounters
-
-MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 
 
 def _folder() -> Path | None:
@@ -45,23 +45,23 @@ class Metrics:
     def init_app(self, app: Flask, parts: Parts) -> None:
         """Measure every request, and show the measures."""
         PrometheusMetrics(app, path=None, registry=self.registry, group_by="endpoint")
-        app.register_blueprint(self._blueprint(parts, DeadLetterCollector(parts, LastKnown(_folder()))))
+        self.show(app, parts)
 
-    def exposition(self, dead_letters: DeadLetterCollector) -> bytes:
-        """All metrics as text; those of every process when several serve. The dead are asked of the database."""
-        asked = CollectorRegistry()
-        asked.register(dead_letters)
-        if _folder() is None:
-            return generate_latest(self.registry) + generate_latest(asked)
-        MultiProcessCollector(asked)  # type: ignore[no-untyped-call]
-        return generate_latest(asked)
+    def show(self, app: Flask, parts: Parts) -> None:
+        """Show the measures."""
+        app.register_blueprint(self._blueprint(parts, DatabaseGauges(parts, LastKnown(_folder()))))
 
-    def _blueprint(self, parts: Parts, dead_letters: DeadLetterCollector) -> Blueprint:
+    def exposition(self, gauges: DatabaseGauges) -> bytes:
+        """All metrics as text; those of every process when several serve."""
+        folder = _folder()
+        return expose(gauges, self.registry.collect() if folder is None else read_processes(folder))
+
+    def _blueprint(self, parts: Parts, gauges: DatabaseGauges) -> Blueprint:
         views = Blueprint("metrics", __name__)
 
         @views.get("/metrics")
         def metrics() -> Response:
             require_monitor(parts, reading.credentials())
-            return Response(self.exposition(dead_letters), content_type=CONTENT_TYPE_LATEST)
+            return Response(self.exposition(gauges), content_type=CONTENT_TYPE_LATEST)
 
         return views

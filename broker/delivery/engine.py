@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable
 
+from broker.delivery.breakers import OpenBreakers
 from broker.delivery.claims import BATCH, Claims
 from broker.delivery.desk import Desk
 from broker.delivery.directory import Directory
@@ -37,7 +38,8 @@ class Engine:
         self._parts, self._clock = parts, parts.clock
         self._directory, self._claims = Directory(parts, share), Claims(parts, owner, Pace(turns))
         self._desk, self._keeper = Desk(parts, telemetry), Keeper(parts, telemetry, turns)
-        self._flights = Flights(parts, self._desk, telemetry)
+        self._breakers = OpenBreakers(telemetry)
+        self._flights = Flights(parts, self._desk, telemetry, self._breakers)
         self._busy: dict[int, Outlet] = {}
         self._waiting = 0
         self._away_until = 0.0
@@ -56,6 +58,7 @@ class Engine:
     def step(self, nap: float = IDLE_NAP) -> None:
         """Claim, send, gather, write; sleep at most `nap` seconds when there is nothing to do."""
         now = self._clock.seconds()
+        self._breakers.look(now, self._directory.outlets)
         if now >= self._away_until:
             self._safely(self._ask_database)
         self._safely(self._launch)

@@ -4,6 +4,7 @@ import time
 from datetime import UTC, datetime
 
 from broker.delivery.addresses import AddressGuard
+from broker.delivery.breakers import OpenBreakers
 from broker.delivery.desk import Desk
 from broker.delivery.outlets import Outlet
 from broker.delivery.sender import Reply, Sender, Sending
@@ -24,8 +25,8 @@ Flight = tuple[Outlet, str, ClaimedJob]
 class Flights:
     """Sends jobs and reads their answers. Large payloads are fetched when they are sent, a bounded amount at once."""
 
-    def __init__(self, parts: Parts, desk: Desk, telemetry: Telemetry) -> None:
-        self._parts, self._desk, self._telemetry = parts, desk, telemetry
+    def __init__(self, parts: Parts, desk: Desk, telemetry: Telemetry, breakers: OpenBreakers) -> None:
+        self._parts, self._desk, self._telemetry, self._breakers = parts, desk, telemetry, breakers
         settings = parts.settings
         guard = AddressGuard(settings.delivery_allowed_networks, settings.delivery_denied_networks)
         self._sender = Sender(guard, settings.delivery_concurrency)
@@ -99,24 +100,24 @@ class Flights:
 
     def _landed(self, results: list[tuple[Flight, Reply | Failure, float]]) -> None:
         now = self._parts.clock.seconds()
-        took: dict[str, list[float]] = {}
-        opened = 0
+        took: dict[tuple[str, str, str], list[float]] = {}
+        opened: list[Outlet] = []
         for (outlet, token, job), reply, seconds in results:
             del self._aloft[job.id]
             if job.payload is None:
                 self._large -= job.size
-            answer = _read(reply, outlet)
+            answer, target = _read(reply, outlet), outlet.target
             if isinstance(answer, Failure):
-                opened += outlet.failed(now)
-                took.setdefault("failed", []).append(seconds)
+                if outlet.failed(now):
+                    opened.append(outlet)
+                took.setdefault((target.channel_id, target.consumer_id, "failed"), []).append(seconds)
             else:
                 outlet.answered(now)
-                took.setdefault("delivered", []).append(seconds)
+                took.setdefault((target.channel_id, target.consumer_id, "delivered"), []).append(seconds)
             self._desk.take(Report(job.id, token, job.consumer_key, answer), now)
-        for outcome, times in took.items():
-            self._telemetry.delivered(outcome, times)
+        self._telemetry.delivered(took)
         if opened:
-            self._telemetry.opened(opened)
+            self._breakers.opened(opened)
 
 
 def _read(reply: Reply | Failure, outlet: Outlet) -> Answered | Failure:

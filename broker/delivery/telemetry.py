@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+Landed = Mapping[tuple[str, str, str], Sequence[float]]
+
 
 class Telemetry(Protocol):
     """Told in batches, never per job."""
 
-    def delivered(self, outcome: str, seconds: Sequence[float]) -> None:
-        """Deliveries that ended so, and how long each took."""
+    def delivered(self, landed: Landed) -> None:
+        """Deliveries that ended, by channel, consumer and outcome: how long each took."""
 
     def finished(self, results: Mapping[str, int]) -> None:
         """What was written: results of failures by kind."""
@@ -22,11 +24,14 @@ class Telemetry(Protocol):
     def opened(self, count: int) -> None:
         """Breakers that opened."""
 
+    def breaker(self, channel_id: str, consumer_id: str, is_open: bool) -> None:
+        """A consumer's breaker that opened, or is closed again."""
+
 
 class Silence:
     """Nobody listens."""
 
-    def delivered(self, outcome: str, seconds: Sequence[float]) -> None: ...
+    def delivered(self, landed: Landed) -> None: ...
 
     def finished(self, results: Mapping[str, int]) -> None: ...
 
@@ -35,3 +40,5 @@ class Silence:
     def given_back(self, count: int) -> None: ...
 
     def opened(self, count: int) -> None: ...
+
+    def breaker(self, channel_id: str, consumer_id: str, is_open: bool) -> None: ...

@@ -21,6 +21,11 @@ class Breaker:
         self._opened_at: float | None = None
         self._probe_out = False
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether all may pass."""
+        return self._opened_at is None
+
     def state(self, now: float, open_seconds: float) -> BreakerState:
         """Where it stands."""
         if self._opened_at is None:

@@ -15,7 +15,7 @@ from broker.domain.states import DeadReason
 from broker.operations.fanout import Posting, fan_out, message_row
 from broker.operations.parts import Parts
 from broker.operations.places import message_place
-from broker.operations.tally import Happened
+from broker.operations.tally import Happened, tally_published
 from broker.runtime.gather import Gather
 from broker.store import publishing as store
 from broker.store.engine import Connection, Duplicate
@@ -102,6 +102,8 @@ class Publisher:
         """A commit whose answer was lost is tried again: then our own rows are found as duplicates of themselves."""
         batch = _Batch(self._parts, postings, look_first)
         outcomes = self._parts.database.write("publish", batch, repeatable=True)
+        stored = zip(postings, outcomes, strict=True)
+        tally_published(self._parts.tally, (one.channel.id for one, done in stored if isinstance(done, Published)))
         if batch.dead:
             self._parts.tally.count(Happened.DIED, DeadReason.MAX_HOPS, batch.dead)
         return outcomes

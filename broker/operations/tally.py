@@ -23,11 +23,22 @@ class Tally(Protocol):
     def count(self, what: Happened, reason: str, number: int) -> None:
         """So many more, for this reason or in this way."""
 
+    def published(self, channel_id: str, number: int) -> None:
+        """So many more messages of a channel."""
+
 
 class NoTally:
     """Nobody listens."""
 
     def count(self, what: Happened, reason: str, number: int) -> None: ...
+
+    def published(self, channel_id: str, number: int) -> None: ...
+
+
+def tally_published(tally: Tally, channel_ids: Iterable[str]) -> None:
+    """Messages by the channels they were published to."""
+    for channel_id, number in Counter(channel_ids).items():
+        tally.published(channel_id, number)
 
 
 def tally_deaths(tally: Tally, deaths: Iterable[str], discards: Iterable[str]) -> None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from broker.domain.registry import Overrides
+from broker.domain.states import ConsumerType
 from broker.store.bulk import time_text
 from broker.store.dead_tails import dead_index, tails_of, within
 from broker.store.moments import SqlTime, as_time
@@ -36,6 +37,8 @@ class Place:
     channel_name: str
     consumer_id: str
     consumer_name: str
+    pushed: bool
+    paused: bool
     overrides: Overrides
     channel_overrides: Overrides
     checked_at: datetime
@@ -67,8 +70,8 @@ def places(connection: Connection, channel_id: str | None, consumer_id: str | No
     """The consumers that are asked about, in the order of their making."""
     query = (
         select(consumer.c.id, channel.c.channelId, channel.c.name, consumer.c.consumerId, consumer.c.name,
-               consumer.c.settings, channel.c.settings, t.c.last_checked_at, t.c.drift, t.c.audited_at,
-               t.c.cleared_to)
+               consumer.c.type, consumer.c.paused, channel.c.paused, consumer.c.settings, channel.c.settings,
+               t.c.last_checked_at, t.c.drift, t.c.audited_at, t.c.cleared_to)
         .select_from(consumer)
         .join(channel, channel.c.id == consumer.c.channelId)
         .outerjoin(t, t.c.consumerId == consumer.c.id)
@@ -140,12 +143,12 @@ def _count(counted: int, since_opening: int, died: int, *gone: int, tail: int) -
 
 
 def _place(row: AnyRow) -> Place:
-    key, channel_id, channel_name, consumer_id, name, settings, channel_settings, checked_at, drift, *times = row
-    names, overrides = (
-        (channel_id, channel_name, consumer_id, name),
-        (json.loads(settings), json.loads(channel_settings)),
-    )
-    return Place(key, *names, *overrides, checked_at or BEGINNING, drift or 0, *times)
+    key, channel_id, channel_name, consumer_id, name, kind, paused, channel_paused, *others = row
+    settings, channel_settings, checked_at, drift, *times = others
+    names = (channel_id, channel_name, consumer_id, name)
+    state = (kind == ConsumerType.PUSH, bool(paused or channel_paused))
+    overrides = (json.loads(settings), json.loads(channel_settings))
+    return Place(key, *names, *state, *overrides, checked_at or BEGINNING, drift or 0, *times)
 
 
 def _parts(keys: Sequence[int], size: int) -> Iterator[Sequence[int]]:

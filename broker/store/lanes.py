@@ -53,9 +53,14 @@ def waiting_lanes(database: Database) -> list[Lane]:
     return [Lane(row[0], row[1], _seconds(row[2], row[3])) for row in rows if row[2] is not None]
 
 
+def is_slow(seconds: float, lanes: int) -> bool:
+    """Whether a scan took suspiciously long for what it found."""
+    return seconds >= _SLOW_SECONDS + lanes * _SLOW_LANE_SECONDS
+
+
 def mend_plan(connection: Connection, seconds: float, lanes: int) -> bool:
     """After a scan that took suspiciously long: when old statistics made the server read every entry, renew them."""
-    if connection.dialect.name == "sqlite" or seconds < _SLOW_SECONDS + lanes * _SLOW_LANE_SECONDS:
+    if connection.dialect.name == "sqlite" or not is_slow(seconds, lanes):
         return False
     plan = connection.exec_driver_sql(f"EXPLAIN FORMAT=TRADITIONAL {_LOOSE}").mappings().one()
     if "group-by" in (plan["Extra"] or ""):

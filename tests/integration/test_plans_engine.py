@@ -10,13 +10,13 @@ from broker.delivery.claims import BATCH
 from broker.domain.failures import OK, Answered, Category, Failure, Outcome
 from broker.operations import reaping
 from broker.operations.finishing import Report, finish
-from broker.store import claiming, ends, lanes, leases
+from broker.store import claiming, ends, lanes, leases, queues
 from broker.store.moments import SqlTime
 from tests.integration.engine_plans import LEASES, Working, plans_of, working
 from tests.integration.plans import BUSY_CONSUMER, CONSUMERS, Plan
 from tests.support.server import Server
 
-LANES = len(CONSUMERS) * 10
+LANES, COUNTED = len(CONSUMERS) * 10, 25
 LIST = 5  # beside the rows of a list that is given as JSON, MySQL counts the reads of its ends
 pytestmark = pytest.mark.xdist_group("plans engine")
 
@@ -58,6 +58,12 @@ def scan(work: Working, connection: Connection) -> None:
     assert connection.exec_driver_sql(lanes.scan_statement(sqlite=False)).all()
 
 
+def count_waiting(work: Working, connection: Connection) -> None:
+    found = queues.depths(connection, {key: range(10) for key in CONSUMERS}, COUNTED)
+    assert set(found) == set(CONSUMERS)
+    assert 0 < max(found.values()) <= COUNTED
+
+
 def look_for_ends(work: Working, connection: Connection) -> None:
     assert connection.exec_driver_sql(ends.ends_statement(sqlite=False)).one() == (1, 1)
 
@@ -82,6 +88,7 @@ def give_back(work: Working, connection: Connection) -> None:
 CASES = {
     "lanes": Case(scan, 4 * LANES, "job_due"),
     "due priorities": Case(lambda w, c: lanes.due_priorities(c, SqlTime(c), BUSY_CONSUMER), 40, "job_due"),
+    "queue depths": Case(count_waiting, (2 * COUNTED + 20) * len(CONSUMERS), "job_due"),
     "claim": Case(claim, 4 * BATCH, "job_due"),
     "claim nothing": Case(lambda w, c: claiming.due_ids(c, SqlTime(c), 999, 5, BATCH), 2, "job_due"),
     "claim a large payload": Case(lambda w, c: claiming.read_payload(c, w.payload), 1),

@@ -12,7 +12,7 @@ from broker.delivery.turns import Turns
 from broker.domain.failures import OK, Category, Failure
 from broker.operations import reaping
 from broker.operations.finishing import Report, finish
-from broker.store import ends, lanes, leases
+from broker.store import ends, lanes, leases, queues
 from broker.store.moments import SqlTime
 from tests.integration.plans import _captured
 from tests.support.brokers import Broker, make_broker
@@ -21,7 +21,7 @@ from tests.support.states import take
 from tests.support.walk import register
 
 FIRST_LANE = "SCAN job USING COVERING INDEX job_due"  # ended by LIMIT 1
-ALLOWED = (FIRST_LANE, "SCAN lane", "SCAN (subquery", "SCAN CONSTANT ROW")
+ALLOWED = (FIRST_LANE, "SCAN lane", "SCAN waiting", "SCAN (subquery", "SCAN CONSTANT ROW")
 
 
 @pytest.fixture
@@ -75,6 +75,10 @@ def claim(broker: Broker, connection: Connection) -> None:
 CASES: dict[str, tuple[Callable[[Broker, Connection], object], str]] = {
     "lanes": (asking(lanes.scan_statement(sqlite=True)), "job USING COVERING INDEX job_due"),
     "due priorities": (lambda b, c: lanes.due_priorities(c, SqlTime(c), 1), "job USING COVERING INDEX job_due"),
+    "queue depths": (
+        lambda b, c: queues.depths(c, {1: [0, 5]}, 10),
+        "job USING COVERING INDEX job_due (consumerId=? AND priority=? AND earliestNextAttemptAt>?)",
+    ),
     "claim": (claim, "job USING COVERING INDEX job_due (consumerId=? AND priority=? AND earliestNextAttemptAt<?)"),
     "delivered": (finishing(OK), "job USING INDEX sqlite_autoindex_job_1 (id=?)"),
     "retry": (finishing(Failure("HTTP_500", Category.TRANSIENT, "no")), "job USING INDEX sqlite_autoindex_job_1"),

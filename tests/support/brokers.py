@@ -35,6 +35,7 @@ class Broker:
     app: Flask
     parts: Parts
     clock: Clock
+    metrics: Metrics
 
     @property
     def client(self) -> FlaskClient:
@@ -55,7 +56,7 @@ def make_broker(database_url: str, upgrade: bool = True, **options: object) -> B
     parts = build_parts(settings, metrics.count_retry, clock, metrics.dead_letters)
     if upgrade:
         schema.upgrade(parts.database)
-    return Broker(create_app(parts, metrics), parts, clock)
+    return Broker(create_app(parts, metrics), parts, clock, metrics)
 
 
 @pytest.fixture

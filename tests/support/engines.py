@@ -5,13 +5,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from broker.delivery.engine import Engine
-from broker.delivery.telemetry import Silence
+from broker.delivery.telemetry import Landed, Silence
 from tests.support.brokers import START_SECONDS, Broker, clean_environment, wait_until
 
 LOOPBACK = "127.0.0.0/8"
@@ -24,9 +24,9 @@ class Ledger(Silence):
     def __init__(self) -> None:
         self.entries = 0
 
-    def delivered(self, outcome: str, seconds: Sequence[float]) -> None:
+    def delivered(self, landed: Landed) -> None:
         """So many landed."""
-        self.entries += len(seconds)
+        self.entries += sum(map(len, landed.values()))
 
     def finished(self, results: Mapping[str, int]) -> None:
         """So many were written."""

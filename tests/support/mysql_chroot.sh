@@ -19,6 +19,7 @@ say() {
 }
 
 system_mirror() {
+    # shellcheck disable=SC2016 # apt-get puts in what it is
     apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' | grep -v security | head -n 1
 }
 
@@ -77,7 +78,7 @@ start() {
     tries=0
     until grep -qs "ready for connections" "$home/error.log"; do
         tries=$((tries + 1))
-        [ "$tries" -lt 600 ] && kill -0 "$server" 2>/dev/null || fail
+        if [ "$tries" -ge 600 ] || ! kill -0 "$server" 2>/dev/null; then fail; fi
         sleep 0.1
     done
 }
@@ -88,6 +89,7 @@ fail() {
     exit 1
 }
 
+# shellcheck disable=SC2317 # the trap calls it
 stop() {
     if [ -n "$server" ]; then
         kill "$server" 2>/dev/null || true

@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Self
 
 from tests.support.binaries import ServerBinary, find_binary
 from tests.support.errors import ServerFailed
@@ -26,6 +27,7 @@ class PrivateServer(KillableServer):
     """A server process with its data in a temporary folder; make one with `start_new`."""
 
     kind = "private"
+    user = USER
 
     def __init__(self, binary: ServerBinary, home: Home, options: Sequence[str]) -> None:
         self.home = home
@@ -33,7 +35,7 @@ class PrivateServer(KillableServer):
         self._binary = binary
         self._options = options
         self._password = secrets.token_hex(16)
-        super().__init__(f"mysql+pymysql://{USER}:{self._password}@127.0.0.1:{self.port}/?ssl_disabled=true")
+        super().__init__(f"mysql+pymysql://{self.user}:{self._password}@127.0.0.1:{self.port}/?ssl_disabled=true")
 
     @classmethod
     def start_new(
@@ -42,7 +44,7 @@ class PrivateServer(KillableServer):
         fast: bool = False,
         binary: ServerBinary | None = None,
         parent: Path | None = None,
-    ) -> "PrivateServer":
+    ) -> Self:
         """Set up and start a server; its folder goes into `parent`, and `options` override the usual ones."""
         server = cls(binary or find_binary(), Home(parent), (*common_options(fast), *options))
         try:
@@ -87,8 +89,8 @@ class PrivateServer(KillableServer):
 
     def _initialise(self) -> None:
         (self.home.path / "init.sql").write_text(
-            f"CREATE USER IF NOT EXISTS '{USER}'@'127.0.0.1' IDENTIFIED BY '{self._password}';\n"
-            f"GRANT ALL ON *.* TO '{USER}'@'127.0.0.1' WITH GRANT OPTION;\n"
+            f"CREATE USER IF NOT EXISTS '{self.user}'@'127.0.0.1' IDENTIFIED BY '{self._password}';\n"
+            f"GRANT ALL ON *.* TO '{self.user}'@'127.0.0.1' WITH GRANT OPTION;\n"
         )
         if self.home.run(self._binary.initialise_command(self.home.path / "data"), START_SECONDS):
             raise ServerFailed(f"{self._binary.path} could not set up its data:\n{self.log_tail()}")

@@ -38,11 +38,14 @@ TOOLS = {
     "prometheus": Tool("prometheus", "prometheus"),
     "promtool": Tool("promtool", "prometheus"),
     "systemd-analyze": Tool("systemd-analyze", "systemd"),
+    "mariadbd": Tool("mariadbd", "mariadb-server"),
     "shellcheck": Tool("shellcheck", "shellcheck"),
     "hadolint": Tool("hadolint"),
+    "kubectl": Tool("kubectl", "kubernetes-client"),
     "kubernetes-validate": Tool(module="kubernetes_validate"),
     "check-jsonschema": Tool("check-jsonschema"),
     "datadog": Tool(module="datadog_checks"),
+    "grafana-foundation-sdk": Tool(module="grafana_foundation_sdk"),
 }
 
 
