@@ -85,11 +85,15 @@ def watched(folder: Path, database_url: str) -> Iterator[Watched]:
             instances.append(LiveBroker(database_url, folder / f"{command}.log", command, **SETTINGS))
             stack.callback(instances[-1].kill)
         target = stack.enter_context(Target())
-        addresses = [live.url.removeprefix("http://") for live in instances]
-        prometheus = Prometheus(folder, addresses, MONITOR_TOKEN)
+        prometheus = Prometheus(folder, addresses_of(instances), MONITOR_TOKEN)
         stack.callback(prometheus.stop)
         client = stack.enter_context(httpx.Client(base_url=instances[0].url, headers=ADMIN, timeout=20))
         yield Watched(client, instances, target, prometheus)
+
+
+def addresses_of(instances: list[LiveBroker]) -> list[str]:
+    """As a configuration names them."""
+    return [live.url.removeprefix("http://") for live in instances]
 
 
 def _place(channel: str, consumer: str) -> str:

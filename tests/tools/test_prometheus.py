@@ -1,16 +1,23 @@
 """What ships in deploy/prometheus on a real Prometheus that watches a real broker of two instances."""
 
+import re
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from shutil import copytree
 
 import pytest
 
+from broker.runtime.ports import free_port
 from tests.support.brokers import wait_until
 from tests.support.panels import choices, queries
+from tests.support.prometheus import SHIPPED, configure
 from tests.support.tools import path_of
-from tests.support.watched import Watched, watched
+from tests.support.watched import MONITOR_TOKEN, Watched, addresses_of, watched
 
+PAGE = Path(__file__).parents[2] / "docs" / "monitoring-prometheus.md"
+PAGE_ADDRESS = "127.0.0.1:9090"
 WAIT_SECONDS = 60
 ALWAYS_0 = {
     "Drift: drift",
@@ -121,3 +128,32 @@ def test_promtool_finds_fault_with_one_name_only(broker: Watched) -> None:
         'dead_job_count non-histogram and non-summary metrics should not have "_count" suffix'
     ]
     assert done.returncode == 3
+
+
+def test_the_lines_of_the_page_check_start_and_ask(broker: Watched, tmp_path: Path) -> None:
+    shipped = tmp_path / "deploy" / "prometheus"
+    copytree(SHIPPED, shipped)
+    configure(shipped, addresses_of(broker.instances), MONITOR_TOKEN)
+    broker.channel("pages")
+    broker.consumer("pages", "reader")
+    lines = "\n".join(re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL))
+    assert lines.count(PAGE_ADDRESS) == 4
+    printed = execute(lines.replace(PAGE_ADDRESS, f"127.0.0.1:{free_port()}"), tmp_path)
+    assert printed.count("  SUCCESS\n") == 2 * len(list((SHIPPED / "tests").glob("*.yml")))
+    assert re.search(r'^dead_job_count\{.*channel="pages".*\} => 0 @', printed, re.MULTILINE)
+    assert '{"status":"success","data":{"alerts":[' in printed
+    assert "runbook_url: https://git.example/broker/docs/runbook.md#brokergone" in read_rules(shipped)
+
+
+def read_rules(folder: Path) -> str:
+    return "".join(file.read_text() for file in (folder / "rules").glob("*.yml"))
+
+
+def execute(lines: str, folder: Path) -> str:
+    """What they print; each must succeed, and what they started in the background is ended."""
+    done = subprocess.run(
+        ["bash", "-e", "-c", f"trap 'kill $(jobs -p); wait' EXIT\n{lines}"],
+        cwd=folder, capture_output=True, text=True, timeout=WAIT_SECONDS, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
