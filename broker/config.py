@@ -60,6 +60,7 @@ class Settings:
     database_url: str
     database_pool: int
     listen: HostPort
+    metrics_listen: HostPort | None
     http_workers: int | None
     http_threads: int | None
     admin_token: str | None

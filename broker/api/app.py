@@ -36,6 +36,7 @@ def create_app(parts: Parts, metrics: Metrics) -> Flask:
         dead_letters.blueprint(parts),
         operations.blueprint(parts),
         monitoring.blueprint(parts),
+        health.probes(parts),
         health.blueprint(parts),
     ):
         app.register_blueprint(views)

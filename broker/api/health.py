@@ -9,11 +9,9 @@ from broker.operations.status import check_ready, show_status
 from broker.resources import resource
 
 
-def blueprint(parts: Parts) -> Blueprint:
-    """Views for probes, operators and client generators."""
+def probes(parts: Parts) -> Blueprint:
+    """Views for those who only want to know whether it works."""
     views = Blueprint("health", __name__)
-    started_at = parts.clock.now()
-    description = resource("api-spec/openapi.yaml").read_bytes()
 
     @views.get("/livez")
     def livez() -> Response:
@@ -23,6 +21,15 @@ def blueprint(parts: Parts) -> Blueprint:
     def readyz() -> Response:
         check_ready(parts)
         return answers.as_json({"status": "ok"})
+
+    return views
+
+
+def blueprint(parts: Parts) -> Blueprint:
+    """Views for operators and client generators."""
+    views = Blueprint("about", __name__)
+    started_at = parts.clock.now()
+    description = resource("api-spec/openapi.yaml").read_bytes()
 
     @views.get("/_status")
     def status() -> Response:

@@ -14,9 +14,8 @@ from broker.api.last_known import LastKnown
 from broker.api.process_metrics import read_processes
 from broker.operations.access import require_monitor
 from broker.operations.parts import Parts
+from broker.runtime.metrics_folder import MULTIPROCESS
 from broker.telemetry import DeadLetterCounters
-
-MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 
 
 def _folder() -> Path | None:
@@ -46,6 +45,10 @@ class Metrics:
     def init_app(self, app: Flask, parts: Parts) -> None:
         """Measure every request, and show the measures."""
         PrometheusMetrics(app, path=None, registry=self.registry, group_by="endpoint")
+        self.show(app, parts)
+
+    def show(self, app: Flask, parts: Parts) -> None:
+        """Show the measures."""
         app.register_blueprint(self._blueprint(parts, DatabaseGauges(parts, LastKnown(_folder()))))
 
     def exposition(self, gauges: DatabaseGauges) -> bytes:

@@ -1,10 +1,14 @@
 """`broker checkpoint`: keeps the dead-letter summary, beside instances that do it too, or instead of them."""
 
+from contextlib import nullcontext
+from socket import socket
+
 import click
 
 from broker.cli.context import CliContext
 from broker.cli.fitness import refuse_unfit, take
 from broker.cli.output import show_json
+from broker.cli.watching import answer, told, watched
 from broker.config import Settings
 from broker.dlq.bookkeeper import Bookkeeper
 from broker.dlq.checkpointer import Checkpointer, Outcome
@@ -18,10 +22,18 @@ from broker.wiring import build_parts
 @click.command()
 @click.option("--once", is_flag=True, help="One checkpoint now, however young the last one is; then end.")
 @click.option("--interval", metavar="DURATION", help="Time between two checkpoints, like 10m.")
+@click.option("--metrics-listen", metavar="HOST:PORT", help="Where to show /metrics, /livez and /readyz; else nowhere.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (with --once).")
 @click.option("--until-ends", "parent", type=int, hidden=True)
 @click.pass_obj
-def checkpoint(context: CliContext, once: bool, interval: str | None, as_json: bool, parent: int | None) -> None:
+def checkpoint(
+    context: CliContext,
+    once: bool,
+    interval: str | None,
+    metrics_listen: str | None,
+    as_json: bool,
+    parent: int | None,
+) -> None:
     """Count the newly dead into the summary; also goes on with bulk operations and audits the summary.
 
     Every `broker work` and `broker serve` does this by itself: any number may run, one at a time does the work.
@@ -32,18 +44,24 @@ def checkpoint(context: CliContext, once: bool, interval: str | None, as_json: b
     """
     if parent is not None:
         stop_with(parent)
-    take(context, dlq_summary_interval=interval)
+    take(context, dlq_summary_interval=interval, metrics_listen=metrics_listen)
     unfit = context.parts()
     refuse_unfit(unfit)
-    parts = _parts(unfit.settings)
-    configure_logging(parts.settings.log_level)
+    configure_logging(unfit.settings.log_level)
     if once:
-        _run_once(Checkpointer(parts), as_json)
+        _run_once(Checkpointer(_parts(unfit.settings)), as_json)
         return
+    with watched(unfit.settings, companion=parent is not None) as listening:
+        _keep(unfit.settings, listening)
+
+
+def _keep(settings: Settings, listening: socket | None) -> None:
+    """Until told to stop."""
     stop = Stop()
     stop.listen()
-    click.echo(f"Broker {parts.settings.broker_id!r} keeps the dead-letter summary.")
-    Bookkeeper(parts).run(stop)
+    with nullcontext() if listening is None else answer(listening, settings):
+        click.echo(f"Broker {settings.broker_id!r} keeps the dead-letter summary.{told(listening)}")
+        Bookkeeper(_parts(settings)).run(stop)
 
 
 def _parts(settings: Settings) -> Parts:

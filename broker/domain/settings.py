@@ -43,6 +43,7 @@ SETTINGS: tuple[Setting, ...] = (
     _broker("database_url", "sqlite:///var/broker.db", DatabaseUrl(), "where the database is"),
     _broker("database_pool", 10, Integer(1, 256), "database connections of one process"),
     _broker("listen", HostPort("127.0.0.1", 8080), Listen(), "where the HTTP server listens"),
+    _broker("metrics_listen", None, Listen(), "where what serves no API shows metrics and health; none: nowhere"),
     _broker("http_workers", None, Integer(1, 64), "serving processes; none: by cores"),
     _broker("http_threads", None, Integer(1, 512), "threads of one serving process; none: by cores"),
     _secret("admin_token", Token(), "opens management calls; none: open to loopback only"),

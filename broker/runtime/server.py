@@ -1,26 +1,29 @@
 """The HTTP server: granian, several processes with a pool of threads each. Chosen by measuring (docs/serving.md)."""
 
 import os
-import shutil
 import socket
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Self
 
 from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 
+from broker.runtime.metrics_folder import metrics_folder
 from broker.runtime.worker import SUPERVISOR
 
 STOP_SECONDS = 30
-MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 
 
 class CannotListen(Exception):
     """The address is taken, or not one of this machine."""
+
+    @classmethod
+    def at(cls, host: str, port: int, error: OSError, option: str) -> Self:
+        """Told with what to do about it."""
+        return cls(f"Cannot listen at {host}:{port}: {error.strerror}. Choose another with {option}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,30 +49,27 @@ def serve(
     `beside` is entered while it serves, with the same environment.
     """
     _refuse_taken(how.host, how.port)
-    folder = Path(tempfile.mkdtemp(prefix="broker-metrics-"))
-    os.environ.update({**environment, MULTIPROCESS: str(folder), SUPERVISOR: str(os.getpid())})
-    server = Granian(
-        target,
-        address=how.host,
-        port=how.port,
-        interface=Interfaces.WSGI,
-        http=HTTPModes.http1,
-        websockets=False,
-        workers=how.workers,
-        blocking_threads=how.threads,
-        backpressure=max(how.threads * 2, 128),
-        respawn_failed_workers=True,
-        respawn_interval=0.2,
-        workers_kill_timeout=STOP_SECONDS,
-        factory=True,
-        log_level=LogLevels.error,
-    )
-    server.on_startup(when_started)
-    try:
+    os.environ.update({**environment, SUPERVISOR: str(os.getpid())})
+    with metrics_folder():
+        server = Granian(
+            target,
+            address=how.host,
+            port=how.port,
+            interface=Interfaces.WSGI,
+            http=HTTPModes.http1,
+            websockets=False,
+            workers=how.workers,
+            blocking_threads=how.threads,
+            backpressure=max(how.threads * 2, 128),
+            respawn_failed_workers=True,
+            respawn_interval=0.2,
+            workers_kill_timeout=STOP_SECONDS,
+            factory=True,
+            log_level=LogLevels.error,
+        )
+        server.on_startup(when_started)
         with beside():
             server.serve()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _refuse_taken(host: str, port: int) -> None:
@@ -80,6 +80,4 @@ def _refuse_taken(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as error:
-            raise CannotListen(
-                f"Cannot listen at {host}:{port}: {error.strerror}. Choose another with --listen."
-            ) from error
+            raise CannotListen.at(host, port, error, "--listen") from error

@@ -98,7 +98,8 @@ def test_every_setting_can_come_from_file_environment_and_option(setting: Settin
 def _other_than_default(setting: Setting) -> tuple[str, Any]:
     """A value in TOML and as it is read, made without the code under test where that is possible."""
     texts = {
-        "database_url": "sqlite:///x.db", "listen": "[::1]:9", "retry_policy": "never", "log_level": "error",
+        "database_url": "sqlite:///x.db", "listen": "[::1]:9", "metrics_listen": "[::1]:9",
+        "retry_policy": "never", "log_level": "error",
         "dlq_strategy": "manual", "dead_letter_mode": "move", "dlq_full_policy": "reject", "broker_id": "b",
         "dead_channel": "d", "dead_channel_template": "d", "consumer_token_header": "Authorization",
         "delivery_ca": certificate(), **SECRETS,

@@ -18,6 +18,7 @@ DEFAULTS = {
     "database_url": "sqlite:///var/broker.db",
     "database_pool": 10,
     "listen": HostPort("127.0.0.1", 8080),
+    "metrics_listen": None,
     "http_workers": None,
     "http_threads": None,
     "admin_token": None,
