@@ -16,7 +16,7 @@ from tests.support.prometheus import SHIPPED, configure
 from tests.support.tools import path_of
 from tests.support.watched import MONITOR_TOKEN, Watched, watched
 
-PAGE = Path(__file__).parents[2] / "docs" / "monitoring-prometheus.md"
+PAGE = Path(__file__).parents[2] / "docs/monitoring-prometheus.md"
 PAGE_ADDRESS = "127.0.0.1:9090"
 WAIT_SECONDS = 60
 ALWAYS_0 = {
