@@ -30,7 +30,7 @@ lint: .venv/.test ## ruff, mypy strict, import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test-tools: .venv/.tools ## what ships in deploy/, on the real Nagios, Prometheus, Datadog check and linters; installs them
+test-tools: .venv/.tools .venv/.datadog ## what ships in deploy/, on the real Nagios, Prometheus, Datadog check and linters; installs them
 	$(BIN)/python -m tests.support.tools
 	BROKER_TEST_TOOLS=all $(BIN)/pytest tests/tools $(PYTEST_OPTIONS)
 
@@ -56,4 +56,10 @@ clean: ## remove the environment and caches; data in var/ stays
 
 .venv/.tools: .venv/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[tools]'
+	@touch $@
+
+# The Datadog check pins what the broker pins otherwise.
+.venv/.datadog: tests/tools/datadog/requirements.txt | .venv/bin/python
+	$(PYTHON) -m venv .venv/datadog
+	.venv/datadog/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@

@@ -67,7 +67,7 @@ class Engine:
             time.sleep(self._patience(nap))
         now = self._clock.seconds()
         if self._desk.write_due(now, nothing_else=not self._flights.count):
-            self._desk.write(now)
+            self._write(now)
 
     def look_now(self) -> None:
         """Look at everything at the next step, however little time has passed."""
@@ -82,14 +82,19 @@ class Engine:
             self._flights.land(LONGEST_NAP)
             self._write_if_due()
         ends = time.monotonic() + WRITE_SECONDS
-        while self._desk.unwritten and time.monotonic() < ends and not self._desk.write(self._clock.seconds()):
+        while self._desk.unwritten and time.monotonic() < ends and not self._write(self._clock.seconds()):
             time.sleep(LONGEST_NAP)
         self._safely(lambda: self._desk.give_back(self._flights.aloft()))
         self._flights.close()
 
     def _write_if_due(self) -> None:
         if self._desk.write_due(self._clock.seconds(), nothing_else=not self._flights.count):
-            self._desk.write(self._clock.seconds())
+            self._write(self._clock.seconds())
+
+    def _write(self, now: float) -> bool:
+        """What landed is told as often as it is written: in batches that are larger than those it landed in."""
+        self._flights.tell()
+        return self._desk.write(now)
 
     def _safely(self, work: Callable[[], object]) -> None:
         """A database that is away is waited for; an error that nobody expected is told, and ends nothing."""

@@ -32,6 +32,7 @@ class Flights:
         self._sender = Sender(guard, settings.delivery_concurrency)
         self._retries_here = settings.retry_processor_enabled
         self._aloft: dict[str, str] = {}
+        self._took: dict[tuple[str, str, str], list[float]] = {}
         self._request_ids: list[str] = []
         self._large = 0
 
@@ -71,6 +72,12 @@ class Flights:
         """Token and id of each that is in the air."""
         return [(token, job_id) for job_id, token in self._aloft.items()]
 
+    def tell(self) -> None:
+        """How long what landed since the last time took, by consumer and outcome."""
+        if self._took:
+            took, self._took = self._took, {}
+            self._telemetry.delivered(took)
+
     def close(self) -> None:
         """Let go of what is in the air, and of every connection."""
         self._aloft.clear()
@@ -100,7 +107,7 @@ class Flights:
 
     def _landed(self, results: list[tuple[Flight, Reply | Failure, float]]) -> None:
         now = self._parts.clock.seconds()
-        took: dict[tuple[str, str, str], list[float]] = {}
+        took = self._took
         opened: list[Outlet] = []
         for (outlet, token, job), reply, seconds in results:
             del self._aloft[job.id]
@@ -115,7 +122,6 @@ class Flights:
                 outlet.answered(now)
                 took.setdefault((target.channel_id, target.consumer_id, "delivered"), []).append(seconds)
             self._desk.take(Report(job.id, token, job.consumer_key, answer), now)
-        self._telemetry.delivered(took)
         if opened:
             self._breakers.opened(opened)
 

@@ -47,15 +47,20 @@ def with_seconds(rules: str) -> str:
     return quicker
 
 
+def configure(folder: Path, addresses: Sequence[str], token: str) -> Path:
+    """Write the configuration for these brokers; gives its file."""
+    (folder / "monitor-token").write_text(token)
+    config = folder / "prometheus.yml"
+    config.write_text(with_token(with_targets((SHIPPED / "prometheus.yml").read_text(), addresses)))
+    return config
+
+
 def copy_shipped(folder: Path, addresses: Sequence[str], token: str) -> Path:
     """What ships, in another folder; gives the configuration."""
     (folder / "rules").mkdir(parents=True)
     for file in (SHIPPED / "rules").glob("*.yml"):
         (folder / "rules" / file.name).write_text(with_seconds(file.read_text()))
-    (folder / "monitor-token").write_text(token)
-    config = folder / "prometheus.yml"
-    config.write_text(with_token(with_targets((SHIPPED / "prometheus.yml").read_text(), addresses)))
-    return config
+    return configure(folder, addresses, token)
 
 
 class Prometheus:

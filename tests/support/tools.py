@@ -17,14 +17,18 @@ _FOLDERS = ("/usr/sbin", "/usr/lib/nagios/plugins")
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A program of a Debian package, or a module that `pip install '.[tools]'` brings."""
+    """A program of a Debian package, a module that `pip install '.[tools]'` brings, or an environment of its own."""
 
     program: str | None = None
     package: str | None = None
     module: str | None = None
+    environment: str | None = None
 
     def find(self) -> Path | None:
         """Where it is; None when it is not here."""
+        if self.environment is not None:
+            python = Path(sys.prefix) / self.environment / "bin" / "python"
+            return python if python.exists() else None
         if self.module is not None:
             return Path(sys.executable) if find_spec(self.module) else None
         places = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", ""), *_FOLDERS))
@@ -44,7 +48,7 @@ TOOLS = {
     "kubectl": Tool("kubectl", "kubernetes-client"),
     "kubernetes-validate": Tool(module="kubernetes_validate"),
     "check-jsonschema": Tool("check-jsonschema"),
-    "datadog": Tool(module="datadog_checks"),
+    "datadog": Tool(environment="datadog"),
     "grafana-foundation-sdk": Tool(module="grafana_foundation_sdk"),
 }
 

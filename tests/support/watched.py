@@ -1,14 +1,15 @@
-"""Two instances of one broker and a target, watched by a real Prometheus."""
+"""A broker of two instances, one that serves and one that delivers, and a target; watched by a real Prometheus."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from tests.support.brokers import ADMIN, LiveBroker
-from tests.support.engines import LOOPBACK
+from broker.runtime.ports import free_port
+from tests.support.brokers import ADMIN, LiveBroker, make_broker
+from tests.support.engines import LiveEngine
 from tests.support.prometheus import Prometheus
 from tests.support.target import Answer, Received, Target
 from tests.support.walk import PRODUCER_TOKEN, PUBLISHER
@@ -16,7 +17,6 @@ from tests.support.walk import PRODUCER_TOKEN, PUBLISHER
 TOKENS = {"X-Broker-Channel-Token": PUBLISHER["X-Broker-Channel-Token"], "X-Broker-Consumer-Token": "consumer-token"}
 MONITOR_TOKEN = "test-monitor-token"
 SETTINGS = {
-    "BROKER_DELIVERY_ALLOWED_NETWORKS": LOOPBACK,
     "BROKER_DLQ_SETTLE": "1s",
     "BROKER_DLQ_SUMMARY_INTERVAL": "5s",
     "BROKER_MONITOR_TOKEN": MONITOR_TOKEN,
@@ -26,13 +26,16 @@ SETTINGS = {
 class Watched:
     """The broker as its producers, its consumers and its operators see it."""
 
-    def __init__(
-        self, client: httpx.Client, instances: list[LiveBroker], target: Target, prometheus: Prometheus
-    ) -> None:
-        self.instances, self.target, self.prometheus = instances, target, prometheus
-        self._client, self._failing = client, set[str]()
+    def __init__(self, api: LiveBroker, worker: LiveEngine, target: Target, prometheus: Prometheus) -> None:
+        self.worker, self.target, self.prometheus = worker, target, prometheus
+        self.addresses = [api.url.removeprefix("http://"), worker.environment["BROKER_METRICS_LISTEN"]]
+        self._client, self._failing = httpx.Client(base_url=api.url, headers=ADMIN, timeout=20), set[str]()
         target.rule = self._answer
         self._put("/producer/producer", token=PRODUCER_TOKEN)
+
+    def close(self) -> None:
+        """Let the connections go."""
+        self._client.close()
 
     def channel(self, name: str) -> None:
         self._put(f"/channel/{name}", token=TOKENS["X-Broker-Channel-Token"])
@@ -65,8 +68,10 @@ class Watched:
         told: dict[str, Any] = answer.json()
         return told
 
-    def metrics(self) -> str:
-        return self._client.get("/metrics").text
+    def metrics(self) -> list[str]:
+        """What each instance shows to Prometheus."""
+        bearer = {"Authorization": f"Bearer {MONITOR_TOKEN}"}
+        return [httpx.get(f"http://{one}/metrics", headers=bearer, timeout=20).text for one in self.addresses]
 
     def _put(self, path: str, **fields: Any) -> None:
         answer = self._client.put(path, json=fields)
@@ -79,17 +84,16 @@ class Watched:
 @contextmanager
 def watched(folder: Path, database_url: str) -> Iterator[Watched]:
     """All of it, until the end of the block."""
+    make_broker(database_url).parts.database.dispose()
     with ExitStack() as stack:
-        instances = []
-        for command in ("up", "serve"):
-            instances.append(LiveBroker(database_url, folder / f"{command}.log", command, **SETTINGS))
-            stack.callback(instances[-1].kill)
-        target = stack.enter_context(Target())
-        addresses = [live.url.removeprefix("http://") for live in instances]
-        prometheus = Prometheus(folder, addresses, MONITOR_TOKEN)
+        address = f"127.0.0.1:{free_port()}"
+        api = LiveBroker(database_url, folder / "serve.log", "serve", **SETTINGS)
+        stack.callback(api.kill)
+        worker = LiveEngine(database_url, folder / "work.log", 1, BROKER_METRICS_LISTEN=address, **SETTINGS)
+        stack.callback(worker.kill)
+        prometheus = Prometheus(folder, [api.url.removeprefix("http://"), address], MONITOR_TOKEN)
         stack.callback(prometheus.stop)
-        client = stack.enter_context(httpx.Client(base_url=instances[0].url, headers=ADMIN, timeout=20))
-        yield Watched(client, instances, target, prometheus)
+        yield stack.enter_context(closing(Watched(api, worker, stack.enter_context(Target()), prometheus)))
 
 
 def _place(channel: str, consumer: str) -> str:

@@ -1,16 +1,23 @@
 """What ships in deploy/prometheus on a real Prometheus that watches a real broker of two instances."""
 
+import re
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from shutil import copytree
 
 import pytest
 
+from broker.runtime.ports import free_port
 from tests.support.brokers import wait_until
 from tests.support.panels import choices, queries
+from tests.support.prometheus import SHIPPED, configure
 from tests.support.tools import path_of
-from tests.support.watched import Watched, watched
+from tests.support.watched import MONITOR_TOKEN, Watched, watched
 
+PAGE = Path(__file__).parents[2] / "docs/monitoring-prometheus.md"
+PAGE_ADDRESS = "127.0.0.1:9090"
 WAIT_SECONDS = 60
 ALWAYS_0 = {
     "Drift: drift",
@@ -55,12 +62,11 @@ def test_jobs_die_and_the_alert_fires_they_are_requeued_and_it_resolves(broker: 
 
 def test_an_instance_that_is_gone_is_told_until_it_is_back(broker: Watched) -> None:
     wait_until(lambda: broker.prometheus.alerts("BrokerGone") == [], WAIT_SECONDS)
-    away = broker.instances[1]
-    assert away.stop() == 0
+    assert broker.worker.stop() == 0
     wait_until(lambda: bool(broker.prometheus.firing("BrokerGone")), WAIT_SECONDS)
     (alert,) = broker.prometheus.firing("BrokerGone")
-    assert alert["annotations"]["summary"] == f"The broker at {away.url.removeprefix('http://')} does not answer"
-    away.start()
+    assert alert["annotations"]["summary"] == f"The broker at {broker.addresses[1]} does not answer"
+    broker.worker.start()
     wait_until(lambda: broker.prometheus.alerts("BrokerGone") == [], WAIT_SECONDS)
 
 
@@ -113,11 +119,41 @@ def seen_in_prometheus(broker: Watched, channel: str, consumer: str, dead: int) 
     wait_until(lambda: broker.prometheus.value(look) == 2, WAIT_SECONDS, lambda: str(broker.dead(channel, consumer)))
 
 
-def test_promtool_finds_fault_with_one_name_only(broker: Watched) -> None:
+@pytest.mark.parametrize("instance", [0, 1], ids=["api", "worker"])
+def test_promtool_finds_fault_with_one_name_only(broker: Watched, instance: int) -> None:
     """And that one was asked for: who comes from webhook-broker has it in dashboards and monitors."""
+    shown = broker.metrics()[instance]
+    assert "broker_dlq_stale 0.0" in shown
     command = [str(path_of("promtool")), "check", "metrics"]
-    done = subprocess.run(command, input=broker.metrics(), capture_output=True, text=True, check=False)
-    assert done.stderr.splitlines() == [
-        'dead_job_count non-histogram and non-summary metrics should not have "_count" suffix'
-    ]
-    assert done.returncode == 3
+    done = subprocess.run(command, input=shown, capture_output=True, text=True, timeout=WAIT_SECONDS, check=False)
+    fault = 'dead_job_count non-histogram and non-summary metrics should not have "_count" suffix'
+    assert (done.returncode, done.stderr.splitlines()) == (3, [fault])
+
+
+def test_the_lines_of_the_page_check_start_and_ask(broker: Watched, tmp_path: Path) -> None:
+    shipped = tmp_path / "deploy" / "prometheus"
+    copytree(SHIPPED, shipped)
+    configure(shipped, broker.addresses, MONITOR_TOKEN)
+    broker.channel("pages")
+    broker.consumer("pages", "reader")
+    lines = "\n".join(re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL))
+    assert lines.count(PAGE_ADDRESS) == 4
+    printed = execute(lines.replace(PAGE_ADDRESS, f"127.0.0.1:{free_port()}"), tmp_path)
+    assert printed.count("  SUCCESS\n") == 2 * len(list((SHIPPED / "tests").glob("*.yml")))
+    assert re.search(r'^dead_job_count\{.*channel="pages".*\} => 0 @', printed, re.MULTILINE)
+    assert '{"status":"success","data":{"alerts":[' in printed
+    assert "runbook_url: https://git.example/broker/docs/runbook.md#brokergone" in read_rules(shipped)
+
+
+def read_rules(folder: Path) -> str:
+    return "".join(file.read_text() for file in (folder / "rules").glob("*.yml"))
+
+
+def execute(lines: str, folder: Path) -> str:
+    """What they print; each must succeed, and what they started in the background is ended."""
+    done = subprocess.run(
+        ["bash", "-e", "-c", f"trap 'kill $(jobs -p); wait' EXIT\n{lines}"],
+        cwd=folder, capture_output=True, text=True, timeout=WAIT_SECONDS, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

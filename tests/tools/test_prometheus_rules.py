@@ -95,3 +95,17 @@ def variants(rule: dict[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]
             if float(limit[0]) and "==" not in rule["expr"][: limit.start()][-4:]:
                 expr = rule["expr"][: limit.start()] + str(float(limit[0]) * factor) + rule["expr"][limit.end() :]
                 yield f"{limit[0]} times {factor}", [{**rule, "expr": expr}]
+
+
+def test_the_page_tells_how_long_and_how_bad_as_the_rules_do() -> None:
+    page = (SHIPPED.parents[1] / "docs" / "monitoring-prometheus.md").read_text()
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in page.splitlines()
+        if line.endswith(("warning |", "critical |"))
+    ]
+    told, name = [], ""
+    for link, _, wait, severity in rows:
+        name = link[1:].partition("]")[0] if link else name
+        told.append((name, wait.replace(" ", ""), severity))
+    assert sorted(told) == sorted((rule["alert"], rule["for"], rule["labels"]["severity"]) for rule in alerts())
