@@ -1,4 +1,9 @@
-"""Makes the fixtures known to every test."""
+"""Makes the fixtures known to every test; examples may take as long as a busy machine needs."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 pytest_plugins = [
     "tests.support.fixtures",
