@@ -23,7 +23,7 @@ class Block:
 
     @property
     def first_line(self) -> str:
-        """What a table of exceptions names it by."""
+        """What to name it by."""
         return self.text.partition("\n")[0]
 
 

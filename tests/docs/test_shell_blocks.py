@@ -94,7 +94,10 @@ def test_the_figures_of_the_monitoring_page_are_there(tmp_path: Path) -> None:
         execute(ENVIRONMENT.replace(ADDRESS, live.url) + DEAD_ORDERS, tmp_path)
         printed = run("export BROKER_TOKEN=$(cat var/admin-token)\n" + shell_of("docs/monitoring.md"), tmp_path, live)
     assert printed.count('{"status": "ok"}200\n') == 2
-    assert [one["deadCount"] for one in documents(printed)[0]["consumers"]] == [3]
+    status, jobs, stats, history = documents(printed)
+    assert [one["deadCount"] for one in status["consumers"]] == [3]
+    assert [one["count"] for one in jobs["orders"]["billing"] if one["status"] == "DEAD"] == [3]
+    assert (stats["queue_size"], list(history)) == (3, ["history", "pages"])
     assert re.search(r'^dead_job_count\{channel="orders",consumer="billing"\} 3\.0$', printed, re.MULTILINE)
     assert re.search(r"^broker_dlq_stale 0\.0$", printed, re.MULTILINE)
     assert re.search(r"^orders +billing +3 ", printed, re.MULTILINE)
@@ -134,6 +137,7 @@ until broker dlq status --json | grep -q '"deadCount": 12'; do sleep 0.2; done
         execute(ENVIRONMENT.replace(ADDRESS, live.url) + ready, tmp_path)
         printed = run(shell_of("docs/runbook.md"), tmp_path, live)
         left = httpx.get(f"{live.url}/dlq-status").json()["consumers"][0]["deadCount"]
+    assert codes(printed) == []
     assert "1 requeued, 0 skipped, 0 not found." in printed
     assert "\n6 requeued, 5 skipped.\n" in printed
     assert re.findall(r"^(\d+) archived, (\d+) skipped", printed, re.MULTILINE) == [("0", "0"), ("5", "0")]

@@ -17,7 +17,7 @@ export BROKER_URL={ADDRESS}
 export BROKER_TOKEN=$(cat var/admin-token)
 export PATH="$PWD/.venv/bin:$PATH"
 """
-AT_THE_END = """trap 'started=$(jobs -p); [ -z "$started" ] || kill $started 2>/dev/null; wait' EXIT"""
+AT_THE_END = """trap 'started=$(jobs -p); [ -z "$started" ] || kill $started 2>/dev/null || true; wait' EXIT"""
 WALK_SECONDS = 240
 
 
