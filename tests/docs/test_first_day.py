@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from tests.docs.walks import ADDRESS, execute, plain_environment
 from tests.support.brokers import wait_until
 
 PROMISED_SECONDS = 120
-INSTALL_SECONDS = 280
+INSTALL_SECONDS = 240
+STOP_SECONDS = 50
 TARGET = "127.0.0.1:9000"
 
 
@@ -45,8 +47,13 @@ class FirstStart:
 
     def stop(self) -> None:
         """Ctrl-C, which the terminal sends to all of them."""
-        os.killpg(self.process.pid, signal.SIGINT)
-        self.process.wait(60)
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGINT)
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            raise
         assert self.told.rstrip().endswith("Stopped.")
 
 
