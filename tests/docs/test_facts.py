@@ -12,7 +12,7 @@ ALERTS = {
     "DLQDepthHigh", "DLQGrowing", "DLQUtilizationHigh", "DLQOldestDeadTooOld", "DLQCheckpointLate", "DLQDrift",
     "DLQUnknown", "DeliverySuccessLow", "DeliveryBurnRateHigh", "QueueOldestDueLate", "BrokerGone",
 }  # fmt: skip
-NOT_METRICS = {"broker_id"}
+NOT_METRICS = {"broker_id", "broker_migrate"}
 
 
 def read(page: str) -> str:
