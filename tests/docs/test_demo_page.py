@@ -1,12 +1,12 @@
 """The shell lines of docs/demo.md, executed as written on a broker with the demo."""
 
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.docs.test_shell_blocks import run, shell_of
+from tests.docs.pages import shell_of
+from tests.docs.walks import link_programs, run
 from tests.support.brokers import LiveBroker, wait_until
 from tests.support.demo import asked_openly, start_demo
 
@@ -29,7 +29,7 @@ def test_the_walk_through_the_demo_shows_it_and_removes_it(tmp_path: Path) -> No
 def demo_in(folder: Path) -> Iterator[LiveBroker]:
     """A broker as `make demo` starts it, in a folder that has the programs where a checkout has them."""
     live = start_demo(f"sqlite:///{folder}/var/broker.db", folder, BROKER_ADMIN_TOKEN="none")
-    (folder / ".venv").symlink_to(Path(sys.prefix))
+    link_programs(folder)
     try:
         yield live
     finally:

@@ -87,7 +87,7 @@ def watched(folder: Path, database_url: str) -> Iterator[Watched]:
     make_broker(database_url).parts.database.dispose()
     with ExitStack() as stack:
         address = f"127.0.0.1:{free_port()}"
-        api = LiveBroker(database_url, folder / "serve.log", "serve", **SETTINGS)
+        api = LiveBroker(database_url, folder / "serve.log", "serve", (), **SETTINGS)
         stack.callback(api.kill)
         worker = LiveEngine(database_url, folder / "work.log", 1, BROKER_METRICS_LISTEN=address, **SETTINGS)
         stack.callback(worker.kill)
