@@ -19,6 +19,8 @@ from broker.operations.parts import Parts
 from broker.store import schema
 from broker.wiring import build_parts
 
+_QUIET = logging.NullHandler()
+
 
 @dataclass(slots=True)
 class CliContext:
@@ -51,7 +53,7 @@ class CliContext:
             with closing(Server(self.url, self.token)) as server:
                 yield RemoteBackend(server)
             return
-        logging.getLogger("broker").addHandler(logging.NullHandler())
+        logging.getLogger("broker").addHandler(_QUIET)
         parts = self.parts()
         try:
             schema.require_current(parts.database)

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 from broker.cli.backend import Ids, Json, Selection, Watch
 from broker.cli.server import Server
 from broker.domain.dead_selection import DeadAct
+from broker.domain.exposition import CONTENT_TYPE
 from broker.domain.pages import MOST
 from broker.operations.places import consumer_place
 
@@ -19,9 +20,10 @@ class RemoteDeadLetters:
         self._server = server
 
     def status(self, channel_id: str | None, consumer_id: str | None) -> Json:
-        given = {"channel": channel_id, "consumer": consumer_id}
-        path = _with("/dlq-status", {name: value for name, value in given.items() if value is not None})
-        return self._server.document(self._server.ask("GET", path), "consumers")
+        return self._server.document(self._server.ask("GET", _status_path(channel_id, consumer_id)), "consumers")
+
+    def status_text(self, channel_id: str | None, consumer_id: str | None) -> str:
+        return self._server.text(_status_path(channel_id, consumer_id), CONTENT_TYPE)
 
     def list_dead(self, ids: Ids, selection: Selection, oldest: bool) -> Iterator[Json]:
         query = {**selection, "order": "oldest" if oldest else "newest", "limit": str(MOST)}
@@ -49,6 +51,11 @@ class RemoteDeadLetters:
         """The server counts, and says nothing until it is done."""
         answer = self._server.ask("POST", "/admin/dlq/audit", {"repair": repair}, seconds=AUDIT_SECONDS)
         return self._server.document(answer, "findings")
+
+
+def _status_path(channel_id: str | None, consumer_id: str | None) -> str:
+    given = {"channel": channel_id, "consumer": consumer_id}
+    return _with("/dlq-status", {name: value for name, value in given.items() if value is not None})
 
 
 def _with(path: str, query: Selection) -> str:
