@@ -29,6 +29,7 @@ def working(settings: Settings, workers: int) -> Iterator[int]:
         [sys.executable, "-m", "broker", "work"],
         env={**os.environ, **replace(settings, delivery_workers=workers).to_environment()},
         stdout=subprocess.DEVNULL,
+        start_new_session=True,
     )
     try:
         yield process.pid

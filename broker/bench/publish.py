@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 
 from broker.bench import bare, client
+from broker.bench.figures import Figure
 from broker.bench.processes import cpu_seconds
 from broker.bench.scratch import Scratch, scratch
 from broker.bench.serving import serving
@@ -50,6 +51,16 @@ class Measure:
     bare_database_cpu: float = 0.0
     times: list[float] = field(default_factory=list)
 
+    @property
+    def rate(self) -> float:
+        """Messages a second."""
+        return self.messages / self.seconds
+
+    @property
+    def bare_rate(self) -> float:
+        """The same, bare."""
+        return self.messages / self.bare_seconds
+
     def show(self) -> dict[str, object]:
         """The figures: rates, CPU seconds per 1,000 messages, and the ratio to the bare limit."""
         thousands = self.messages / 1000
@@ -57,8 +68,8 @@ class Measure:
         return {
             "what": self.what,
             "messages": self.messages,
-            "messagesPerSecond": round(self.messages / self.seconds),
-            "barePerSecond": round(self.messages / self.bare_seconds),
+            "messagesPerSecond": round(self.rate),
+            "barePerSecond": round(self.bare_rate),
             "ratioToBare": round(self.bare_seconds / self.seconds, 3),
             "brokerCpuPer1000": round(self.broker_cpu / thousands, 4),
             "databaseCpuPer1000": round(self.database_cpu / thousands, 4),
@@ -78,6 +89,10 @@ class Result:
     def as_json(self) -> dict[str, object]:
         """For scripts."""
         return {"plan": asdict(self.plan), "measures": [measure.show() for measure in self.measures]}
+
+    def figures(self) -> list[Figure]:
+        """Each way beside its bare limit."""
+        return [Figure.of_rates("publish", one.what, "messages/s", one.rate, one.bare_rate) for one in self.measures]
 
 
 def run(settings: Settings, plan: Plan, advance: Callable[[], None]) -> Result:

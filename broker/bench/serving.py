@@ -21,6 +21,7 @@ def serving(settings: Settings) -> Iterator[int]:
         [sys.executable, "-m", "broker", "serve"],
         env={**os.environ, **settings.to_environment()},
         stdout=subprocess.DEVNULL,
+        start_new_session=True,
     )
     try:
         _wait_for(process, (settings.listen.host, settings.listen.port))
