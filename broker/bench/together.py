@@ -8,7 +8,7 @@ from broker.bench import checkpoint, deliver, dlq, latency, publish
 from broker.bench.figures import Figure
 from broker.config import Settings
 
-PAYLOAD_BYTES = 490
+PAYLOAD_BYTES, MOST_DEATHS = 490, 50_000
 
 
 class Outcome(Protocol):
@@ -23,7 +23,7 @@ class Outcome(Protocol):
 class Plan:
     """So many times the small sizes, and rounds of each."""
 
-    scale: int = 1
+    scale: float = 1
     rounds: int = 2
     workers: int = 2
 
@@ -55,11 +55,14 @@ def steps(plan: Plan) -> int:
 
 
 def _benches(plan: Plan) -> list[tuple[str, Any, Any]]:
-    size, rounds = plan.scale, plan.rounds
+    def size(small: int) -> int:
+        return round(small * plan.scale)
+
+    rounds, deaths, wait = plan.rounds, min(MOST_DEATHS, size(2000)), min(1.0, plan.scale)
     return [
-        ("publish", publish, publish.Plan(1000 * size, 20, 1, PAYLOAD_BYTES, rounds)),
-        ("deliver", deliver, deliver.Plan(4000 * size, PAYLOAD_BYTES, plan.workers, rounds=rounds)),
-        ("latency", latency, latency.Plan(50, 5.0, 2.0, plan.workers, PAYLOAD_BYTES)),
-        ("dlq", dlq, dlq.Plan(20_000 * size, rounds, 100, min(50_000, 2000 * size), 5000 * size, 3.0, 2.0)),
-        ("checkpoint", checkpoint, checkpoint.Plan(20_000 * size, min(50_000, 2000 * size), rounds)),
+        ("publish", publish, publish.Plan(size(1000), 20, 1, PAYLOAD_BYTES, rounds)),
+        ("deliver", deliver, deliver.Plan(size(4000), PAYLOAD_BYTES, plan.workers, rounds=rounds)),
+        ("latency", latency, latency.Plan(50, 5 * wait, 2 * wait, plan.workers, PAYLOAD_BYTES)),
+        ("dlq", dlq, dlq.Plan(size(20_000), rounds, 100, deaths, size(5000), 3 * wait, 2 * wait)),
+        ("checkpoint", checkpoint, checkpoint.Plan(size(20_000), deaths, rounds)),
     ]

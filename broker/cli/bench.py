@@ -23,13 +23,13 @@ def bench() -> None:
 
 @bench.command("all")
 @click.option(
-    "--scale", type=click.IntRange(1, 1000), default=1, show_default=True, help="So many times the small sizes."
+    "--scale", type=click.FloatRange(0.1, 1000), default=1, show_default=True, help="So many times the small sizes."
 )
 @rounds_option(2)
 @workers_option
 @json_option
 @click.pass_obj
-def everything(context: CliContext, scale: int, rounds: int, workers: int | None, as_json: bool) -> None:
+def everything(context: CliContext, scale: float, rounds: int, workers: int | None, as_json: bool) -> None:
     """Every bench in small sizes, in about two minutes, and one table of all figures.
 
     \b

@@ -56,5 +56,5 @@ def test_a_bad_option_is_one_clear_line(sqlite_url: str, options: tuple[str, ...
 
 def test_a_server_that_is_not_there_is_told_in_a_sentence() -> None:
     done = bench("mysql+pymysql://root@127.0.0.1:9/")
-    assert done.returncode == 3, done.stderr
+    assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr and "127.0.0.1:9" in done.stderr
