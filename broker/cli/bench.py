@@ -13,12 +13,14 @@ from broker.cli.context import CliContext
 
 
 @click.group()
-def bench() -> None:
+@click.pass_obj
+def bench(context: CliContext) -> None:
     """Measure this broker on this machine, on a scratch database that is removed afterwards.
 
     The user of --database-url must be allowed to create databases; the database named there is not touched. What cannot
     be begun ends with exit code 2, what could not be finished with 1.
     """
+    context.refuse_server()
 
 
 @bench.command("all")

@@ -36,10 +36,14 @@ class CliContext:
         """Defaults < file < environment < options."""
         return load(self.config_file, os.environ, self.options)
 
-    def parts(self) -> Parts:
-        """The broker's parts on the configured database."""
+    def refuse_server(self) -> None:
+        """For commands that a server cannot do."""
         if self.asked_for_server:
             raise click.UsageError("This command works on the database, so it cannot be given --url.")
+
+    def parts(self) -> Parts:
+        """The broker's parts on the configured database."""
+        self.refuse_server()
         settings = self.load_settings()
         try:
             return build_parts(settings)

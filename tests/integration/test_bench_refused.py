@@ -12,6 +12,7 @@ from sqlalchemy import URL, make_url
 
 from broker.runtime.ports import free_port
 from tests.support.brokers import wait_until
+from tests.support.cli import run
 from tests.support.server import Server
 
 BENCHES = ("all", "publish", "deliver", "latency", "dlq", "checkpoint")
@@ -78,6 +79,12 @@ def test_a_certificate_option_is_wrong(address: URL, tmp_path: Path) -> None:
 def test_the_user_may_not_create_databases(small_user: URL) -> None:
     said = refused(small_user, "dlq")
     assert "does not let this user create the bench's own database: Access denied" in said and "right" not in said
+
+
+def test_a_server_is_not_what_it_measures() -> None:
+    result = run("--url", "http://127.0.0.1:8080", "bench", "all")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "This command works on the database, so it cannot be given --url." in result.stderr
 
 
 @pytest.mark.parametrize(
