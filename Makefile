@@ -37,8 +37,8 @@ test-tools: .venv/.tools .venv/.datadog ## what ships in deploy/, on the real Na
 test-mysql: .venv/.test ## all tests on a real MySQL in a chroot (Debian, as root)
 	tests/support/mysql_chroot.sh $(BIN)/pytest -n 2 --dist loadgroup $(PYTEST_OPTIONS)
 
-bench: setup ## measure publishing against bare inserts
-	$(BIN)/broker bench publish
+bench: setup ## measure everything in small sizes, beside the bare limits
+	$(BIN)/broker bench all
 
 clean: ## remove the environment and caches; data in var/ stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

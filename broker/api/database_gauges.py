@@ -10,13 +10,13 @@ from typing import Any
 
 from prometheus_client.core import Metric
 
-from broker.api.dead_letters_gauge import dead_letter_families, show_health
-from broker.api.families import Rows, single
+from broker.api.families import Rows, metric_of, single
 from broker.api.last_known import LastKnown
 from broker.api.queue_gauge import queue_families, show_queue
 from broker.domain.errors import Unavailable
 from broker.domain.times import parse_time
-from broker.operations.dlq_status import read_health, read_status
+from broker.operations.dlq_measures import found_at, measures
+from broker.operations.dlq_status import read_status
 from broker.operations.parts import Parts
 from broker.operations.queue_status import read_queues
 from broker.operations.show_dlq import show_standing
@@ -57,15 +57,13 @@ class DatabaseGauges:
     def families(self, known: Known) -> Iterator[Metric]:
         """It as metrics; whether it is stale; and how long ago it was found out."""
         interval = self._parts.settings.dlq_summary_interval
-        yield single("broker_dlq_stale", "1 while the database cannot be asked, and old values are shown", known.stale)
         yield single("broker_dlq_checkpoint_interval_seconds", "Time between two checkpoints, by setting", interval)
+        yield from map(metric_of, measures(known.found, known.age, known.stale))
         if known.found:
-            yield single("broker_dlq_value_age_seconds", "How old the values from the database are", known.age)
-            yield from dead_letter_families(known.found, known.age)
             yield from queue_families(known.consumers, known.age)
 
     def _read(self, now: datetime) -> dict[str, Any]:
         dead = read_status(self._parts)
         queues = read_queues(self._parts, [one.place for one in dead])
         rows = [{**show_standing(one), **show_queue(queue)} for one, queue in zip(dead, queues, strict=True)]
-        return {"readAt": now.isoformat(), "consumers": rows, **show_health(read_health(self._parts))}
+        return found_at(self._parts, now, rows)

@@ -5,9 +5,12 @@ from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from broker.domain.exposition import Family, Kind
+
 LABELS = ("channel", "consumer")
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
+_KINDS: dict[Kind, Any] = {Kind.GAUGE: GaugeMetricFamily, Kind.COUNTER: CounterMetricFamily}
 
 
 def gauge(name: str, about: str, rows: Rows, value_of: Callable[[Row], float | None]) -> Metric:
@@ -20,12 +23,12 @@ def gauge(name: str, about: str, rows: Rows, value_of: Callable[[Row], float | N
     return family
 
 
-def counter(name: str, about: str, rows: Rows, value_of: Callable[[Row], float]) -> Metric:
-    """A total for each consumer."""
-    family = CounterMetricFamily(name, about, labels=LABELS)
-    for row in rows:
-        family.add_metric([row["channelId"], row["consumerId"]], value_of(row))
-    return family
+def metric_of(family: Family) -> Metric:
+    """A family that is told elsewhere too."""
+    made: Metric = _KINDS[family.kind](family.name, family.about, labels=family.labels)
+    for sample in family.samples:
+        made.add_metric(sample.labels, sample.value)  # type: ignore[attr-defined]
+    return made
 
 
 def single(name: str, about: str, value: float) -> Metric:

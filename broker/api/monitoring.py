@@ -3,9 +3,11 @@
 from flask import Blueprint, Response, request
 
 from broker.api import answers, reading
+from broker.domain.exposition import CONTENT_TYPE
 from broker.domain.names import check_public_id
 from broker.operations.access import require_monitor
 from broker.operations.dlq_history import PAGE_KEY, list_history, parse_span, show_line
+from broker.operations.dlq_measures import status_text
 from broker.operations.dlq_statistics import read_statistics, show_statistics
 from broker.operations.dlq_status import read_status_now
 from broker.operations.job_status import read_job_status, show_job_status
@@ -20,6 +22,8 @@ def blueprint(parts: Parts) -> Blueprint:
     @views.get("/dlq-status")
     def dlq_status() -> Response:
         require_monitor(parts, reading.credentials())
+        if _wants_text():
+            return Response(status_text(parts, *_place()), content_type=CONTENT_TYPE)
         return answers.as_json(show_status(read_status_now(parts, *_place())))
 
     @views.get("/job-status")
@@ -40,6 +44,13 @@ def blueprint(parts: Parts) -> Blueprint:
         return answers.page(found, show_line, "history", ("limit", "channel", "consumer", "since", "until"))
 
     return views
+
+
+def _wants_text() -> bool:
+    """Whether the caller would rather have what Prometheus takes than JSON."""
+    wanted = request.accept_mimetypes
+    text = max((quality for kind, quality in wanted if kind.partition(";")[0] == "text/plain"), default=0)
+    return text > wanted["application/json"]
 
 
 def _place() -> tuple[str | None, str | None]:

@@ -1,12 +1,12 @@
 """The bare limit: the same rows, put in by the driver alone, with nothing around it."""
 
 import os
-import threading
 import time
 from collections.abc import Callable, Sequence
-from multiprocessing import get_context
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from broker.bench.bare_processes import run_together
 from broker.bench.scratch import Scratch
 from broker.domain.ids import XidFactory
 
@@ -58,30 +58,25 @@ def insert(connection: Any, rows: Rows, transactions: int, size: int) -> None:
 def insert_concurrently(scratch: Scratch, rows: Callable[[], Rows], connections: int, each: int) -> float:
     """One-message transactions on many connections, over as many processes as there are cores; gives the seconds."""
     processes = 1 if scratch.is_sqlite else min(connections, len(os.sched_getaffinity(0)))
-    context = get_context("fork")
-    ready, go = context.Barrier(processes + 1), context.Barrier(processes + 1)
     shares = [connections // processes + (index < connections % processes) for index in range(processes)]
-    started = [context.Process(target=_process, args=(scratch, rows, share, each, ready, go)) for share in shares]
-    for process in started:
-        process.start()
-    ready.wait(60)
-    begun = time.perf_counter()
-    go.wait(60)
-    for process in started:
-        process.join()
-    return time.perf_counter() - begun
+    return run_together(_worker, [(scratch, rows, share, each) for share in shares]).seconds
 
 
-def _process(scratch: Scratch, rows: Callable[[], Rows], connections: int, each: int, ready: Any, go: Any) -> None:
-    opened = [scratch.connect() for _ in range(connections)] if not scratch.is_sqlite else []
+def _worker(scratch: Scratch, rows: Callable[[], Rows], connections: int, each: int) -> Callable[[], float]:
+    """With its connections open; what is given back does the work and tells when it was done."""
     shared = rows()
-    ready.wait(60)
-    go.wait(60)
     if scratch.is_sqlite:
-        insert(scratch.connect(), shared, connections * each, 1)
-        return
-    threads = [threading.Thread(target=insert, args=(connection, shared, each, 1)) for connection in opened]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+        return lambda: _timed(lambda: insert(scratch.connect(), shared, connections * each, 1))
+    opened = [scratch.connect() for _ in range(connections)]
+    return lambda: _timed(lambda: _insert_by_all(opened, shared, each))
+
+
+def _insert_by_all(opened: Sequence[Any], rows: Rows, each: int) -> None:
+    with ThreadPoolExecutor(len(opened)) as pool:
+        for done in [pool.submit(insert, connection, rows, each, 1) for connection in opened]:
+            done.result()
+
+
+def _timed(work: Callable[[], None]) -> float:
+    work()
+    return time.perf_counter()

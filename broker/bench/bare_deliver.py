@@ -8,11 +8,13 @@ import base64
 import hmac
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pycurl  # type: ignore[import-untyped]
 
+from broker.bench.bare_processes import Together, run_together
 from broker.bench.bare_sql import Claimed, Tables
 from broker.bench.client import BenchFailed
 from broker.bench.deliver_fill import Keys
@@ -32,6 +34,21 @@ class Engine:
     url: str
     connections: int
     processes: int
+
+
+def deliver_bare(engine: Engine) -> Together:
+    """Deliver whatever is due."""
+    return run_together(_worker, [(engine,)] * engine.processes)
+
+
+def _worker(engine: Engine) -> Callable[[], float]:
+    worker = Worker(engine)
+
+    def work() -> float:
+        worker.run()
+        return worker.last_written
+
+    return work
 
 
 class Worker:

@@ -6,6 +6,8 @@ import time
 from multiprocessing import get_context
 from typing import Any
 
+from broker.bench.children import child
+
 LONGEST_SECONDS = 300
 
 
@@ -51,16 +53,13 @@ def _length(head: bytes) -> int:
 
 def post(address: tuple[str, int], request: bytes, connections: int, count: int) -> tuple[float, list[float]]:
     """`count` answered requests over so many connections, from a process of its own: seconds, and every answer's."""
-    context = get_context("fork")
-    here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_process, args=(there, address, request, connections, count))
-    process.start()
-    there.close()
-    try:
-        outcome = here.recv()
-    except EOFError:
-        raise BenchFailed("the client process ended without an answer") from None
-    process.join()
+    here, there = get_context("fork").Pipe(duplex=False)
+    with child(_process, there, address, request, connections, count):
+        there.close()
+        try:
+            outcome = here.recv()
+        except EOFError:
+            raise BenchFailed("the client process ended without an answer") from None
     if isinstance(outcome, BenchFailed):
         raise outcome
     return outcome[0], outcome[1]

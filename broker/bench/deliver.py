@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-from broker.bench import bare_processes
-from broker.bench.bare_deliver import Engine
+from broker.bench.bare_deliver import Engine, deliver_bare
 from broker.bench.client import BenchFailed
 from broker.bench.deliver_engine import wait_until_delivered, warm_up, working
 from broker.bench.deliver_figures import Bound, Phase, Side, ratios
 from broker.bench.deliver_fill import Filled
 from broker.bench.deliver_place import Ground, Target, prepared
+from broker.bench.figures import Figure
 from broker.bench.processes import cpu_seconds, peak_megabytes
 from broker.config import Settings
 from broker.domain.states import JobStatus
@@ -63,6 +63,16 @@ class Result:
             "bound": None if self.bound is None else self.bound.show(product.jobs / product.seconds),
             "backlogAtTheEnd": self.backlog,
         }
+
+    def figures(self) -> list[Figure]:
+        """By the clock, and by the CPU time of engine and database."""
+        mine, bare = self.product.total, self.bare.total
+        return [
+            Figure.of_rates("deliver", "a local target", "jobs/s", mine.jobs / mine.seconds, bare.jobs / bare.seconds),
+            Figure.of_rates(
+                "deliver", "a local target", "jobs/CPU s", mine.jobs_per_cpu_second, bare.jobs_per_cpu_second
+            ),
+        ]
 
 
 def run(settings: Settings, plan: Plan, advance: Callable[[], None]) -> Result:
@@ -110,7 +120,7 @@ class _Bench:
         connections = self.bound.connections // self.processes if self.bound else BARE_CONNECTIONS
         engine = Engine(self.ground.place, self.ground.keys, self.ground.url, max(1, connections), self.processes)
         before = self._database_cpu()
-        seconds, cpu = bare_processes.deliver(engine)
+        seconds, cpu = deliver_bare(engine)
         return self._phase(filled, seconds, cpu, _less(self._database_cpu(), before), 0.0)
 
     def _product(self) -> Phase:

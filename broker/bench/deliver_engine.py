@@ -27,8 +27,9 @@ def working(settings: Settings, workers: int) -> Iterator[int]:
     """Gives the process id; in the end it is told to stop, and must stop well."""
     process = subprocess.Popen(
         [sys.executable, "-m", "broker", "work"],
-        env={**os.environ, **replace(settings, delivery_workers=workers).to_environment()},
+        env={**os.environ, **replace(settings, delivery_workers=workers, log_level="warning").to_environment()},
         stdout=subprocess.DEVNULL,
+        start_new_session=True,
     )
     try:
         yield process.pid

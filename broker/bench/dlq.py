@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
+from statistics import median
 
 from broker.bench import dlq_acts, dlq_polling
-from broker.bench.dlq_figures import Bar, Side, bars, quantile, ratio
+from broker.bench.dlq_figures import Bar, Side, bars, ratio
 from broker.bench.dlq_lots import AT_ONCE
 from broker.bench.dlq_place import Ground, prepared
+from broker.bench.figures import Figure, quantile
 from broker.bench.serving import serving
 from broker.config import Settings
 from broker.dlq.auditor import Auditor
@@ -70,6 +72,16 @@ class Result:
                           "firstCheckpointSeconds": round(self.first_checkpoint_seconds, 1)},
             "bars": [asdict(bar) for bar in self.bars()],
         }  # fmt: skip
+
+    def figures(self) -> list[Figure]:
+        """What asking takes, and bulk work beside its bare limit."""
+        return [
+            Figure("dlq", "/dlq-status with dead, p99", "ms", self.with_dead.status_p99_ms),
+            *(
+                Figure.of_rates("dlq", name, "rows/s", *(median(side) for side in zip(*rounds, strict=True)))
+                for name, rounds in (("purge", self.with_dead.purge), ("requeue", self.with_dead.requeue))
+            ),
+        ]
 
 
 def run(settings: Settings, plan: Plan, advance: Callable[[], None]) -> Result:

@@ -1,7 +1,7 @@
 """What the dead-letter bench measures on one database; each leaves it as it was."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -27,13 +27,18 @@ class Rates(NamedTuple):
 
 def checkpoint(ground: Ground, deaths: int) -> float:
     """Seconds of a checkpoint that finds so many new deaths."""
+    return counting(ground, deaths, lambda: Checkpointer(ground.parts).run(force=True).counted)
+
+
+def counting(ground: Ground, deaths: int, count: Callable[[], int]) -> float:
+    """Seconds of counting so many new deaths, which are gone again afterwards."""
     lot = ground.die(deaths)
     time.sleep(CALM_SECONDS + SETTLE_SECONDS)
     begun = time.perf_counter()
-    result = Checkpointer(ground.parts).run(force=True)
+    counted = count()
     seconds = time.perf_counter() - begun
-    if result.counted != deaths:
-        raise BenchFailed(f"a checkpoint counted {result.counted} deaths instead of {deaths}")
+    if counted != deaths:
+        raise BenchFailed(f"{counted} deaths were counted instead of {deaths}")
     _forget(ground, lot)
     return seconds
 

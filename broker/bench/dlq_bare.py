@@ -16,29 +16,27 @@ _REQUEUED = (
 
 def purge(lots: Lots, lot: Lot, chunk: int) -> None:
     """Delete all of a lot with its history."""
-    hinted = _hinted(lots)
     for where in _chunks(lot, chunk):
         if lots.place.is_sqlite:
-            lots.run(f"DELETE FROM job_event WHERE jobId IN (SELECT id FROM {hinted} WHERE {where})")
-            lots.run(f"DELETE FROM {hinted} WHERE {where}")
+            lots.run(f"DELETE FROM job_event WHERE jobId IN (SELECT id FROM {lots.by_death} WHERE {where})")
+            lots.run(f"DELETE FROM {lots.by_death} WHERE {where}")
         else:
             joined = "STRAIGHT_JOIN job_event ON job_event.jobId = job.id"
-            lots.run(f"DELETE job_event FROM {hinted} {joined} WHERE {where}")
-            lots.run(f"DELETE job FROM {hinted} WHERE {where}")
+            lots.run(f"DELETE job_event FROM {lots.by_death} {joined} WHERE {where}")
+            lots.run(f"DELETE job FROM {lots.by_death} WHERE {where}")
         lots.connection.commit()
 
 
 def requeue(lots: Lots, lot: Lot, chunk: int) -> None:
     """Let all of a lot wait again, with the line of history that each gets."""
-    hinted = _hinted(lots)
     now = f"'{time_text(lots.now())}'" if lots.place.is_sqlite else "UTC_TIMESTAMP(6)"
     told = f"'bench', {now}, 'requeued', 'bench', 'with all that were selected'"
     for where in _chunks(lot, chunk):
         lots.run(
             "INSERT INTO job_event (jobId, id, happenedAt, event, actor, detail)"
-            f" SELECT id, {told} FROM {hinted} WHERE {where}"
+            f" SELECT id, {told} FROM {lots.by_death} WHERE {where}"
         )
-        lots.run(f"UPDATE {hinted} SET {_REQUEUED.format(now=now)} WHERE {where}")
+        lots.run(f"UPDATE {lots.by_death} SET {_REQUEUED.format(now=now)} WHERE {where}")
         lots.connection.commit()
 
 
@@ -48,7 +46,3 @@ def _chunks(lot: Lot, chunk: int) -> Iterator[str]:
     for start in range(0, lot.count, rows):
         low, high = lot.died_at(start), lot.died_at(min(start + rows, lot.count + BURST - 1))
         yield (f"consumerId = {lot.consumers[0]} AND deadAt >= '{time_text(low)}' AND deadAt < '{time_text(high)}'")
-
-
-def _hinted(lots: Lots) -> str:
-    return "job INDEXED BY job_dead" if lots.place.is_sqlite else "job FORCE INDEX (job_dead)"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from broker.bench.dlq_acts import Rates
+from broker.bench.figures import in_ms, quantile
 
 STATUS_RATIO = CHECKPOINT_RATIO = 1.5
 BARE_RATIO = 0.7
@@ -22,15 +23,20 @@ class Side:
     requeue: list[Rates] = field(default_factory=list)
     group_by: list[float] = field(default_factory=list)
 
+    @property
+    def status_p99_ms(self) -> float:
+        """Of /dlq-status, the median of the rounds."""
+        return 1000 * median(quantile(one, 0.99) for one in self.status)
+
     def show(self) -> Json:
         """Milliseconds, and rows a second."""
         return {
-            "statusP50Ms": _ms([quantile(one, 0.5) for one in self.status]),
-            "statusP99Ms": _ms([quantile(one, 0.99) for one in self.status]),
-            "checkpointMs": _ms(self.checkpoint),
+            "statusP50Ms": in_ms([quantile(one, 0.5) for one in self.status]),
+            "statusP99Ms": in_ms([quantile(one, 0.99) for one in self.status]),
+            "checkpointMs": in_ms(self.checkpoint),
             "purge": _rates(self.purge),
             "requeue": _rates(self.requeue),
-            "groupByMs": _ms(self.group_by),
+            "groupByMs": in_ms(self.group_by),
         }
 
 
@@ -42,12 +48,6 @@ class Bar:
     wanted: str
     measured: float
     met: bool
-
-
-def quantile(values: Sequence[float], share: float) -> float:
-    """The value that so many are below."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
 
 def ratio(without: Json, with_dead: Json, name: str) -> float:
@@ -83,11 +83,6 @@ def _median(shown: Json, name: str) -> float:
     figure = shown[name]
     assert isinstance(figure, dict)
     return float(figure["median"])
-
-
-def _ms(seconds: Sequence[float]) -> Json:
-    rounds = [round(1000 * one, 2) for one in seconds]
-    return {"median": round(median(rounds), 2), "rounds": rounds}
 
 
 def _rates(rounds: Sequence[Rates]) -> Json:

@@ -65,6 +65,11 @@ class Lots:
         self.place, self.connection = place, place.connect()
         self.used = 0
 
+    @property
+    def by_death(self) -> str:
+        """The job table, to be read by job_dead only."""
+        return "job INDEXED BY job_dead" if self.place.is_sqlite else "job FORCE INDEX (job_dead)"
+
     def close(self) -> None:
         """The connection is the bench's own."""
         self.connection.close()

@@ -67,8 +67,7 @@ class Ground:
 
     def truth(self) -> dict[int, int]:
         """The full GROUP BY over the dead, from the index alone."""
-        hinted = "job INDEXED BY job_dead" if self.place.is_sqlite else "job FORCE INDEX (job_dead)"
-        query = f"SELECT consumerId, COUNT(*) FROM {hinted} WHERE deadAt IS NOT NULL GROUP BY consumerId"
+        query = f"SELECT consumerId, COUNT(*) FROM {self.lots.by_death} WHERE deadAt IS NOT NULL GROUP BY consumerId"
         counted = {row[0]: row[1] for row in self.lots.run(query).fetchall()}
         self.lots.connection.commit()
         return counted

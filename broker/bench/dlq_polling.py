@@ -9,6 +9,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from broker.bench import client
+from broker.bench.children import child
 from broker.bench.client import BenchFailed, Line
 
 REQUEST = b"GET /dlq-status HTTP/1.1\r\nHost: bench\r\n\r\n"
@@ -31,18 +32,13 @@ class Polls:
 @contextmanager
 def polling(address: Address) -> Iterator[Polls]:
     """From a process of its own, until the block ends."""
-    context = get_context("fork")
-    here, there = context.Pipe()
-    process = context.Process(target=_process, args=(there, address))
-    process.start()
-    there.close()
+    here, there = get_context("fork").Pipe()
     polls = Polls()
-    try:
+    with child(_process, there, address):
+        there.close()
         yield polls
-    finally:
         here.send("stop")
         outcome = _received(here)
-        process.join()
     if isinstance(outcome, BenchFailed):
         raise outcome
     polls.seconds = outcome

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from broker.bench.client import BenchFailed
 from broker.bench.deliver_engine import warm_up, working
 from broker.bench.deliver_place import Ground, Target, prepared
+from broker.bench.figures import Figure, quantile
 from broker.bench.latency_publisher import Pace, publish
 from broker.bench.processes import cpu_seconds
 from broker.bench.sink import MESSAGE_ID
@@ -63,6 +64,13 @@ class Result:
             "idleEngineShare": round(self.idle_engine, 4),
             "idleDatabaseShare": None if self.idle_database is None else round(self.idle_database, 4),
         }
+
+    def figures(self) -> list[Figure]:
+        """How late messages arrive; there is no bare limit to set beside that."""
+        return [
+            Figure("latency", f"publish to arrival, {name}", "ms", 1000 * quantile(self.seconds, share))
+            for name, share in (("p50", 0.5), ("p99", 0.99))
+        ]
 
 
 def run(settings: Settings, plan: Plan, advance: Callable[[], None]) -> Result:

@@ -4,6 +4,7 @@ import time
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
+from broker.bench.children import child
 from broker.bench.client import BenchFailed
 from broker.config import Settings
 from broker.domain.messages import Publication
@@ -24,16 +25,13 @@ class Pace(NamedTuple):
 
 def publish(settings: Settings, pace: Pace) -> dict[str, float]:
     """Publish all, in a process of its own; gives the time after each message's commit."""
-    context = get_context("fork")
-    here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_process, args=(there, settings, pace), daemon=True)
-    process.start()
-    there.close()
-    try:
-        committed: dict[str, float] = here.recv()
-    except EOFError:
-        raise BenchFailed("the publishing process ended without a word") from None
-    process.join()
+    here, there = get_context("fork").Pipe(duplex=False)
+    with child(_process, there, settings, pace):
+        there.close()
+        try:
+            committed: dict[str, float] = here.recv()
+        except EOFError:
+            raise BenchFailed("the publishing process ended without a word") from None
     return committed
 
 

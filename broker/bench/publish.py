@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 
 from broker.bench import bare, client
+from broker.bench.figures import Figure
 from broker.bench.processes import cpu_seconds
 from broker.bench.scratch import Scratch, scratch
 from broker.bench.serving import serving
@@ -42,6 +43,7 @@ class Measure:
     """One way of publishing beside its bare limit, over all rounds."""
 
     what: str
+    sees_database: bool = True
     messages: int = 0
     seconds: float = 0.0
     bare_seconds: float = 0.0
@@ -50,6 +52,16 @@ class Measure:
     bare_database_cpu: float = 0.0
     times: list[float] = field(default_factory=list)
 
+    @property
+    def rate(self) -> float:
+        """Messages a second."""
+        return self.messages / self.seconds
+
+    @property
+    def bare_rate(self) -> float:
+        """The same, bare."""
+        return self.messages / self.bare_seconds
+
     def show(self) -> dict[str, object]:
         """The figures: rates, CPU seconds per 1,000 messages, and the ratio to the bare limit."""
         thousands = self.messages / 1000
@@ -57,15 +69,19 @@ class Measure:
         return {
             "what": self.what,
             "messages": self.messages,
-            "messagesPerSecond": round(self.messages / self.seconds),
-            "barePerSecond": round(self.messages / self.bare_seconds),
+            "messagesPerSecond": round(self.rate),
+            "barePerSecond": round(self.bare_rate),
             "ratioToBare": round(self.bare_seconds / self.seconds, 3),
             "brokerCpuPer1000": round(self.broker_cpu / thousands, 4),
-            "databaseCpuPer1000": round(self.database_cpu / thousands, 4),
-            "bareDatabaseCpuPer1000": round(self.bare_database_cpu / thousands, 4),
+            "databaseCpuPer1000": self._seen(self.database_cpu / thousands),
+            "bareDatabaseCpuPer1000": self._seen(self.bare_database_cpu / thousands),
             "answerP50Ms": round(1000 * answers[len(answers) // 2], 2),
             "answerP99Ms": round(1000 * answers[int(len(answers) * 0.99)], 2),
         }
+
+    def _seen(self, cpu: float) -> float | None:
+        """What cannot be seen from here is not 0."""
+        return round(cpu, 4) if self.sees_database else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +94,10 @@ class Result:
     def as_json(self) -> dict[str, object]:
         """For scripts."""
         return {"plan": asdict(self.plan), "measures": [measure.show() for measure in self.measures]}
+
+    def figures(self) -> list[Figure]:
+        """Each way beside its bare limit."""
+        return [Figure.of_rates("publish", one.what, "messages/s", one.rate, one.bare_rate) for one in self.measures]
 
 
 def run(settings: Settings, plan: Plan, advance: Callable[[], None]) -> Result:
@@ -117,7 +137,8 @@ class _Bench:
             (f"single posts, {many} connections", plan.messages, many, single, 1),
             (f"batches of {BATCH}, 1 connection", plan.messages * 2, 1, batch, BATCH),
         )
-        measures = [Measure(way[0]) for way in ways]
+        sees_database = cpu_seconds(self.place.server_pid) is not None
+        measures = [Measure(way[0], sees_database) for way in ways]
         for _ in range(plan.rounds):
             for measure, (_what, messages, connections, request, size) in zip(measures, ways, strict=True):
                 self._bare(measure, messages, connections, size)

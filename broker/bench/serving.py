@@ -7,11 +7,12 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from broker.bench import client
 from broker.config import Settings
 
-START_SECONDS = 60.0
+START_SECONDS, STOP_SECONDS = 60.0, 5.0
 
 
 @contextmanager
@@ -19,14 +20,24 @@ def serving(settings: Settings) -> Iterator[int]:
     """A real `broker serve`; gives its process id."""
     process = subprocess.Popen(
         [sys.executable, "-m", "broker", "serve"],
-        env={**os.environ, **settings.to_environment()},
+        env={**os.environ, **replace(settings, log_level="warning").to_environment()},
         stdout=subprocess.DEVNULL,
+        start_new_session=True,
     )
     try:
         _wait_for(process, (settings.listen.host, settings.listen.port))
         yield process.pid
     finally:
-        process.send_signal(signal.SIGTERM)
+        _stop(process)
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    """It has nothing that could be lost, and while it starts it does not listen."""
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 

@@ -4,12 +4,13 @@ It does as little as can be done, so that it is never what is measured.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import Any
 
+from broker.bench.children import child
 from broker.bench.client import BenchFailed
-from broker.bench.sink_loop import STOP, TAKE, Loop, Report, listen
+from broker.bench.sink_loop import TAKE, Loop, Report, listen
 
 JOB_ID, MESSAGE_ID = b"\r\nX-Broker-Job-ID: ", b"\r\nX-Broker-Message-ID: "
 
@@ -34,11 +35,6 @@ class Sink:
             raise BenchFailed("the target's process ended") from None
         return report
 
-    def stop(self) -> None:
-        """End the process, if it has not ended."""
-        with suppress(BrokenPipeError):
-            self._pipe.send(STOP)
-
 
 @contextmanager
 def serving(port: int, delay_ms: float = 0, status: int = 200, header: bytes = JOB_ID) -> Iterator[Sink]:
@@ -47,16 +43,10 @@ def serving(port: int, delay_ms: float = 0, status: int = 200, header: bytes = J
     context = get_context("fork")
     here, there = context.Pipe()
     counter = context.RawValue("Q", 0)
-    process = context.Process(target=_process, args=(listener, there, counter, delay_ms, status, header), daemon=True)
-    process.start()
-    listener.close()
-    there.close()
-    sink = Sink(here, counter, process.pid)
-    try:
-        yield sink
-    finally:
-        sink.stop()
-        process.join()
+    with child(_process, listener, there, counter, delay_ms, status, header) as process:
+        listener.close()
+        there.close()
+        yield Sink(here, counter, process.pid)
 
 
 def _process(listener: Any, pipe: Any, counter: Any, delay_ms: float, status: int, header: bytes) -> None:

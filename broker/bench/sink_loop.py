@@ -10,7 +10,7 @@ from typing import Any
 LARGEST_READ = 65_536
 XID_LENGTH = 20
 LENGTH, END = b"\r\nContent-Length: ", b"\r\n\r\n"
-TAKE, STOP = "take", "stop"
+TAKE = "take"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +84,13 @@ class Loop:
         self.epoll.register(connection.fileno(), select.EPOLLIN)
 
     def _obey(self) -> None:
-        if self._order() == STOP:
+        try:
+            self.pipe.recv()
+        except EOFError:
             self.running = False
             return
         self.pipe.send(Report(self.ids, self.times, time.process_time() - self.cpu_before, self.most_at_once))
         self._forget()
-
-    def _order(self) -> str:
-        try:
-            return str(self.pipe.recv())
-        except EOFError:
-            return STOP
 
     def _read(self, descriptor: int, connection: socket.socket, now: float) -> None:
         try:

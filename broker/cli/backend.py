@@ -61,6 +61,9 @@ class DeadLetters(Protocol):
     def status(self, channel_id: str | None, consumer_id: str | None) -> Json:
         """How many are dead, for every consumer or those asked for."""
 
+    def status_text(self, channel_id: str | None, consumer_id: str | None) -> str:
+        """The same as Prometheus takes it."""
+
     def list_dead(self, ids: Ids, selection: Selection, oldest: bool) -> Iterator[Json]:
         """Those that meet the selection, the latest death first, or the oldest."""
 

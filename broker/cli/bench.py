@@ -1,28 +1,46 @@
 """`broker bench`: how fast it is here, beside the bare limit of the same run."""
 
-import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-
 import click
 
 from broker.bench import deliver as bench_deliver
-from broker.bench import dlq as bench_dlq
 from broker.bench import latency as bench_latency
 from broker.bench import publish as bench_publish
-from broker.bench.client import BenchFailed
-from broker.cli.bench_dlq_table import dlq_table
-from broker.cli.bench_tables import deliver_table, latency_table, publish_table
+from broker.bench import together
+from broker.cli.bench_dead import checkpoint, dlq
+from broker.cli.bench_running import json_option, measure, payload_option, rounds_option, workers_of, workers_option
+from broker.cli.bench_tables import all_table, deliver_table, latency_table, publish_table
 from broker.cli.context import CliContext
-from broker.cli.errors import Refused
-from broker.config import Settings
-from broker.runtime.cores import engine_workers
 
 
 @click.group()
-def bench() -> None:
-    """Measure this broker on this machine, on a scratch database that is removed afterwards."""
+@click.pass_obj
+def bench(context: CliContext) -> None:
+    """Measure this broker on this machine, on a scratch database that is removed afterwards.
+
+    The user of --database-url must be allowed to create databases; the database named there is not touched. What cannot
+    be begun ends with exit code 2, what could not be finished with 1.
+    """
+    context.refuse_server()
+
+
+@bench.command("all")
+@click.option(
+    "--scale", type=click.FloatRange(0.1, 1000), default=1, show_default=True, help="So many times the small sizes."
+)
+@rounds_option(2)
+@workers_option
+@json_option
+@click.pass_obj
+def everything(context: CliContext, scale: float, rounds: int, workers: int | None, as_json: bool) -> None:
+    """Every bench in small sizes, in about two minutes, and one table of all figures.
+
+    \b
+    broker --database-url mysql+pymysql://root@127.0.0.1:3306/ bench all
+    broker bench all --scale 10 --rounds 5 --json
+    """
+    settings = context.load_settings()
+    plan = together.Plan(scale, rounds, workers_of(settings, workers))
+    measure("all", together.steps(plan), lambda on: together.run(settings, plan, on), all_table, as_json)
 
 
 @bench.command()
@@ -31,11 +49,9 @@ def bench() -> None:
 )
 @click.option("--connections", type=click.IntRange(2, 1000), default=50, show_default=True)
 @click.option("--consumers", type=click.IntRange(0, 100), default=1, show_default=True)
-@click.option(
-    "--payload", type=click.IntRange(20, 1_000_000), default=490, show_default=True, help="Bytes of a payload."
-)
-@click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@payload_option
+@rounds_option(3)
+@json_option
 @click.pass_obj
 def publish(
     context: CliContext, messages: int, connections: int, consumers: int, payload: int, rounds: int, as_json: bool
@@ -46,23 +62,20 @@ def publish(
     broker --database-url mysql+pymysql://root@127.0.0.1:3306/ bench publish
     broker bench publish --messages 20000 --connections 50 --json
     """
-    plan = bench_publish.Plan(messages, connections, consumers, payload, rounds)
-    settings = context.load_settings()
-    with _progress("publish", bench_publish.steps(plan)) as advance:
-        result = bench_publish.run(settings, plan, advance)
-    click.echo(json.dumps(result.as_json(), indent=2) if as_json else publish_table(result.measures))
+    settings, plan = context.load_settings(), bench_publish.Plan(messages, connections, consumers, payload, rounds)
+    measure(
+        "publish", bench_publish.steps(plan), lambda on: bench_publish.run(settings, plan, on), publish_table, as_json
+    )
 
 
 @bench.command()
 @click.option(
     "--jobs", type=click.IntRange(100, 10_000_000), default=40_000, show_default=True, help="Each side's in a round."
 )
-@click.option("--workers", type=click.IntRange(1, 64), help="Delivering processes; else by cores.")
+@workers_option
 @click.option("--consumers", type=click.IntRange(1, 1000), default=5, show_default=True)
-@click.option(
-    "--payload", type=click.IntRange(20, 1_000_000), default=490, show_default=True, help="Bytes of a payload."
-)
-@click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True)
+@payload_option
+@rounds_option(3)
 @click.option(
     "--target-ms", type=click.FloatRange(0, 10_000), default=0, show_default=True, help="The target answers so late."
 )
@@ -73,7 +86,7 @@ def publish(
     show_default=True,
     help="More jobs, due but of a consumer that is paused.",
 )
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@json_option
 @click.pass_obj
 def deliver(context: CliContext, /, workers: int | None, payload: int, as_json: bool, **amounts: int) -> None:
     """`broker work` to a local target, beside bare claims, POSTs and completions of the same jobs.
@@ -85,20 +98,18 @@ def deliver(context: CliContext, /, workers: int | None, payload: int, as_json: 
     broker bench deliver --backlog 1000000
     """
     settings = context.load_settings()
-    plan = bench_deliver.Plan(workers=_workers(settings, workers), payload_bytes=payload, **amounts)
-    with _progress("deliver", bench_deliver.steps(plan)) as advance:
-        result = bench_deliver.run(settings, plan, advance)
-    click.echo(json.dumps(result.as_json(), indent=2) if as_json else deliver_table(result))
+    plan = bench_deliver.Plan(workers=workers_of(settings, workers), payload_bytes=payload, **amounts)
+    measure(
+        "deliver", bench_deliver.steps(plan), lambda on: bench_deliver.run(settings, plan, on), deliver_table, as_json
+    )
 
 
 @bench.command()
 @click.option("--rate", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Messages a second.")
 @click.option("--seconds", type=click.FloatRange(0.1, 3600), default=10, show_default=True)
-@click.option("--workers", type=click.IntRange(1, 64), help="Delivering processes; else by cores.")
-@click.option(
-    "--payload", type=click.IntRange(20, 1_000_000), default=490, show_default=True, help="Bytes of a payload."
-)
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@workers_option
+@payload_option
+@json_option
 @click.pass_obj
 def latency(context: CliContext, rate: int, seconds: float, workers: int | None, payload: int, as_json: bool) -> None:
     """From a message's commit to its arrival at a local target, and what the engine costs at rest.
@@ -108,50 +119,9 @@ def latency(context: CliContext, rate: int, seconds: float, workers: int | None,
     broker bench latency --rate 20 --seconds 30 --json
     """
     settings = context.load_settings()
-    plan = bench_latency.Plan(rate, seconds, workers=_workers(settings, workers), payload_bytes=payload)
-    with _progress("latency", bench_latency.STEPS) as advance:
-        result = bench_latency.run(settings, plan, advance)
-    click.echo(json.dumps(result.as_json(), indent=2) if as_json else latency_table(result))
+    plan = bench_latency.Plan(rate, seconds, workers=workers_of(settings, workers), payload_bytes=payload)
+    measure("latency", bench_latency.STEPS, lambda on: bench_latency.run(settings, plan, on), latency_table, as_json)
 
 
-@bench.command()
-@click.option(
-    "--dead", type=click.IntRange(1000, 100_000_000), default=100_000, show_default=True, help="Dead jobs to be there."
-)
-@click.option("--rounds", type=click.IntRange(1, 100), default=5, show_default=True)
-@click.option(
-    "--requests", type=click.IntRange(10, 100_000), default=300, show_default=True, help="A round's /dlq-status."
-)
-@click.option(
-    "--deaths", type=click.IntRange(1, 50_000), default=10_000, show_default=True, help="New ones at a checkpoint."
-)
-@click.option(
-    "--rows", type=click.IntRange(100, 10_000_000), default=50_000, show_default=True, help="To purge, and to requeue."
-)
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
-@click.pass_obj
-def dlq(context: CliContext, /, as_json: bool, **amounts: int) -> None:
-    """What dead letters cost, with none and with many: asking, counting, purging and requeueing.
-
-    \b
-    broker --database-url mysql+pymysql://root@127.0.0.1:3306/ bench dlq
-    broker bench dlq --dead 1000000 --json
-    """
-    settings, plan = context.load_settings(), bench_dlq.Plan(**amounts)
-    with _progress("dlq", bench_dlq.steps(plan)) as advance:
-        result = bench_dlq.run(settings, plan, advance)
-    click.echo(json.dumps(result.as_json(), indent=2) if as_json else dlq_table(result))
-
-
-@contextmanager
-def _progress(label: str, steps: int) -> Iterator[Callable[[], None]]:
-    """A bar on standard error; what stops the bench is told in a sentence."""
-    with click.progressbar(length=steps, label=label, file=sys.stderr) as bar:
-        try:
-            yield lambda: bar.update(1)
-        except BenchFailed as error:
-            raise Refused(f"The bench could not finish: {error}") from error
-
-
-def _workers(settings: Settings, wanted: int | None) -> int:
-    return engine_workers(wanted or settings.delivery_workers, settings.database_url.startswith("sqlite"))
+bench.add_command(dlq)
+bench.add_command(checkpoint)

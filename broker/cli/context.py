@@ -19,6 +19,8 @@ from broker.operations.parts import Parts
 from broker.store import schema
 from broker.wiring import build_parts
 
+_QUIET = logging.NullHandler()
+
 
 @dataclass(slots=True)
 class CliContext:
@@ -38,10 +40,14 @@ class CliContext:
         """Defaults < file < environment < options."""
         return load(self.config_file, os.environ, self.options)
 
-    def parts(self) -> Parts:
-        """The broker's parts on the configured database."""
+    def refuse_server(self) -> None:
+        """For commands that a server cannot do."""
         if self.asked_for_server:
             raise click.UsageError("This command works on the database, so it cannot be given --url.")
+
+    def parts(self) -> Parts:
+        """The broker's parts on the configured database."""
+        self.refuse_server()
         settings = self.load_settings()
         try:
             return build_parts(settings)
@@ -55,7 +61,7 @@ class CliContext:
             with closing(Server(self.url, self.token, self.ca_file, self.seconds)) as server:
                 yield RemoteBackend(server)
             return
-        logging.getLogger("broker").addHandler(logging.NullHandler())
+        logging.getLogger("broker").addHandler(_QUIET)
         parts = self.parts()
         try:
             schema.require_current(parts.database)

@@ -6,12 +6,13 @@ from broker.cli import options
 from broker.cli.backend import Backend, Json
 from broker.cli.dead_options import filter_options, selection_of
 from broker.cli.dlq_acts import dead_commands
-from broker.cli.dlq_tables import DEAD, audit_lines, current_time, status_table
+from broker.cli.dlq_status import status
+from broker.cli.dlq_tables import DEAD, audit_lines
 from broker.cli.errors import Refused
 from broker.cli.job import show_with_history
 from broker.cli.listing import show_some
 from broker.cli.message import shortened
-from broker.cli.output import note, show_entry, show_json
+from broker.cli.output import show_entry, show_json
 from broker.cli.progress import progress
 from broker.domain.errors import NotDead
 from broker.domain.states import JobStatus
@@ -28,28 +29,6 @@ def dlq() -> None:
     broker dlq list orders billing --category NETWORK
     broker dlq requeue orders billing --all
     """
-
-
-@dlq.command()
-@options.id_option("channel_id", "Only consumers of this channel.")
-@options.id_option("consumer_id", "Only consumers of this id.")
-@options.json_option
-@options.with_backend
-def status(backend: Backend, channel_id: str | None, consumer_id: str | None, as_json: bool) -> None:
-    """Tell how many are dead, exact at this moment: all, those that a checkpoint has counted, since when, how full.
-
-    \b
-    broker dlq status
-    broker dlq status --channel orders --json
-    """
-    found = backend.dlq.status(channel_id, consumer_id)
-    if as_json:
-        show_json(found)
-    elif found["consumers"]:
-        click.echo(status_table(found["consumers"], current_time()))
-        _warn(found["consumers"])
-    else:
-        note("There are no such consumers.")
 
 
 @dlq.command("list")
@@ -118,16 +97,8 @@ def audit(backend: Backend, repair: bool, as_json: bool) -> None:
     click.get_current_context().exit(0 if found["good"] else 1)
 
 
-for command in dead_commands():
+for command in (status, *dead_commands()):
     dlq.add_command(command)
-
-
-def _warn(consumers: list[Json]) -> None:
-    """An audit that found something off is not kept quiet."""
-    for one in consumers:
-        if one["drift"]:
-            whose = f"{one['channelId']}/{one['consumerId']}"
-            note(f"An audit found the count of {whose} off by {one['drift']}. See: broker dlq audit --repair")
 
 
 def _show(found: Json, content: Json) -> None:

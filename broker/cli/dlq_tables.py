@@ -10,12 +10,13 @@ from broker.domain.times import parse_time
 
 LONGEST_ERROR = 80
 _TITLES = ("channel", "consumer", "dead", "counted", "oldest", "last hour", "used", "checkpoint")
-_NUMBERS = range(2, len(_TITLES))
+_TREND = "trend"
+_BEHIND_DEAD = 3
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
-def status_table(consumers: Sequence[Json], now: datetime) -> str:
-    """A line for each consumer, and what they are together."""
+def status_table(consumers: Sequence[Json], now: datetime, trends: Sequence[str | None] | None = None) -> str:
+    """A line for each consumer, and what they are together; each with its trend where trends are given."""
     total = {
         "channelId": "total",
         "consumerId": "",
@@ -24,7 +25,19 @@ def status_table(consumers: Sequence[Json], now: datetime) -> str:
         "oldestDeadAt": min(filter(None, (one["oldestDeadAt"] for one in consumers)), default=None),
         **{name: sum(one[name] for one in consumers) for name in ("deadCount", "checkpointedCount", "diedLastHour")},
     }
-    return table([_TITLES, *(_standing(one, now) for one in [*consumers, total])], _NUMBERS)
+    rows: list[list[object]] = [list(_TITLES), *(_standing(one, now) for one in [*consumers, total])]
+    if trends is not None:
+        for row, trend in zip(rows, (_TREND, *trends), strict=True):
+            row.insert(_BEHIND_DEAD, trend)
+    return table(rows, range(2, len(rows[0])))
+
+
+def drift_warnings(consumers: Sequence[Json]) -> Iterator[str]:
+    """An audit that found something off is not kept quiet."""
+    for one in consumers:
+        if one["drift"]:
+            whose = f"{one['channelId']}/{one['consumerId']}"
+            yield f"An audit found the count of {whose} off by {one['drift']}. See: broker dlq audit --repair"
 
 
 def age(moment: str | None, now: datetime) -> str | None:

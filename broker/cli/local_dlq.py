@@ -11,6 +11,7 @@ from broker.domain.pages import MOST, Cursor
 from broker.domain.registry import Consumer
 from broker.operations import bulk, dead_jobs, dead_lists
 from broker.operations.access import Credentials, open_consumer
+from broker.operations.dlq_measures import status_text
 from broker.operations.dlq_status import read_status_now
 from broker.operations.parts import Parts
 from broker.operations.show_dlq import show_operation, show_status
@@ -25,6 +26,9 @@ class LocalDeadLetters:
 
     def status(self, channel_id: str | None, consumer_id: str | None) -> Json:
         return show_status(read_status_now(self._parts, channel_id, consumer_id))
+
+    def status_text(self, channel_id: str | None, consumer_id: str | None) -> str:
+        return status_text(self._parts, channel_id, consumer_id)
 
     def list_dead(self, ids: Ids, selection: Selection, oldest: bool) -> Iterator[Json]:
         consumer, wanted, cursor = self._consumer(ids), parse_dead_filter(selection), None

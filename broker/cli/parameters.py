@@ -5,9 +5,11 @@ from typing import NoReturn
 
 import click
 
+from broker.domain.durations import parse_duration
 from broker.domain.errors import Invalid
 from broker.domain.names import check_public_id
 
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 86_400.0
 Pairs = tuple[tuple[str, object], ...]
 
 
@@ -32,6 +34,17 @@ def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
 def settings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Pairs:
     """`key=value`, each; a value is JSON that is not a string, else the text as it stands."""
     return tuple((key, _loose_json(text)) for key, text in map(_pair, values))
+
+
+def pause(ctx: click.Context, param: click.Parameter, value: str) -> float:
+    """A duration to wait for, in seconds."""
+    try:
+        seconds = parse_duration(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    if not SHORTEST_PAUSE <= seconds <= LONGEST_PAUSE:
+        raise click.BadParameter(f"{value} is not between 100ms and 1d")
+    return seconds
 
 
 def json_document(ctx: click.Context, param: click.Parameter, value: str | None) -> object:

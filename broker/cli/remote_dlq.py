@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 from broker.cli.backend import Ids, Json, Selection, Watch
 from broker.cli.server import Server
 from broker.domain.dead_selection import DeadAct
+from broker.domain.exposition import CONTENT_TYPE
 from broker.domain.pages import MOST
 from broker.operations.places import consumer_place
 
@@ -20,9 +21,11 @@ class RemoteDeadLetters:
         self._server = server
 
     def status(self, channel_id: str | None, consumer_id: str | None) -> Json:
-        given = {"channel": channel_id, "consumer": consumer_id}
-        path = _with("/dlq-status", {name: value for name, value in given.items() if value is not None})
+        path = _status_path(channel_id, consumer_id)
         return self._server.document(self._server.ask("GET", path, hint=MONITOR_HINT), "consumers")
+
+    def status_text(self, channel_id: str | None, consumer_id: str | None) -> str:
+        return self._server.text(_status_path(channel_id, consumer_id), CONTENT_TYPE, MONITOR_HINT)
 
     def list_dead(self, ids: Ids, selection: Selection, oldest: bool) -> Iterator[Json]:
         query = {**selection, "order": "oldest" if oldest else "newest", "limit": str(MOST)}
@@ -50,6 +53,11 @@ class RemoteDeadLetters:
         """The server counts, and says nothing until it is done."""
         answer = self._server.ask("POST", "/admin/dlq/audit", {"repair": repair}, seconds=AUDIT_SECONDS)
         return self._server.document(answer, "findings")
+
+
+def _status_path(channel_id: str | None, consumer_id: str | None) -> str:
+    given = {"channel": channel_id, "consumer": consumer_id}
+    return _with("/dlq-status", {name: value for name, value in given.items() if value is not None})
 
 
 def _with(path: str, query: Selection) -> str:

@@ -19,6 +19,7 @@ TIMEOUT = httpx.Timeout(30, connect=5)
 _ADVICE = "Name the file of your certificate authority in SSL_CERT_FILE."
 ADMIN_HINT = "Give the right admin token with --token or BROKER_TOKEN."
 _BROKEN = "so whether the request was done is not known"
+_ANYTHING = "*/*"  # what is asked for when nothing is said
 _NO_HEADERS: Mapping[str, str] = {}
 
 
@@ -65,6 +66,10 @@ class Server:
         if member not in found:
             self._refuse(answer, hint="")
         return found
+
+    def text(self, path: str, kind: str, hint: str) -> str:
+        """What is there as text of this kind."""
+        return self.ask("GET", path, hint=hint, headers={"Accept": kind}).text
 
     def _refuse(self, answer: httpx.Response, hint: str) -> NoReturn:
         """A broker says no with a problem document; what answers otherwise is something else."""
@@ -122,8 +127,10 @@ def _encoded(headers: Mapping[str, str]) -> dict[bytes, bytes]:
 
 
 def _says_yes(answer: httpx.Response) -> bool:
-    kind = answer.headers.get("Content-Type", "")
-    return answer.is_success and (kind == "application/json" or not answer.content)
+    """JSON, unless something else was asked for."""
+    wanted, kind = answer.request.headers["Accept"], answer.headers.get("Content-Type", "")
+    right = kind == ("application/json" if wanted == _ANYTHING else wanted)
+    return answer.is_success and (right or not answer.content)
 
 
 def _object(answer: httpx.Response) -> Json:

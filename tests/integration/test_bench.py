@@ -26,6 +26,7 @@ def test_it_counts_every_message_that_it_published_and_gives_ratios(database_url
         ratio = measure["messagesPerSecond"] / measure["barePerSecond"]
         assert measure["ratioToBare"] == pytest.approx(ratio, rel=0.05)
         assert measure["brokerCpuPer1000"] > 0
+        assert measure["databaseCpuPer1000"] is None or not database_url.startswith("sqlite")
         assert measure["answerP50Ms"] <= measure["answerP99Ms"]
 
 
@@ -56,5 +57,5 @@ def test_a_bad_option_is_one_clear_line(sqlite_url: str, options: tuple[str, ...
 
 def test_a_server_that_is_not_there_is_told_in_a_sentence() -> None:
     done = bench("mysql+pymysql://root@127.0.0.1:9/")
-    assert done.returncode == 3, done.stderr
+    assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr and "127.0.0.1:9" in done.stderr
