@@ -53,7 +53,7 @@ class Flights:
         headers = outlet.request.headers(job, body, time.time(), self._request_id())
         url = str(outlet.target.callback_url)
         self._aloft.add((token, job.id))
-        outlet.started()
+        outlet.started(now)
         self._sender.start(
             Sending(url, headers, body, limits.timeout, limits.connect_timeout, limits.ca), (outlet, token, job)
         )
