@@ -55,7 +55,8 @@ class Flights:
         self._aloft.add((token, job.id))
         outlet.started(now)
         self._sender.start(
-            Sending(url, headers, body, limits.timeout, limits.connect_timeout, limits.ca), (outlet, token, job)
+            Sending(url, headers, body, limits.timeout, limits.connect_timeout, limits.ca, limits.keeps),
+            (outlet, token, job),
         )
         return True
 

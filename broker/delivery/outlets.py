@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from broker.config import Settings
+from broker.delivery.exchange import KEPT_BODY, LARGEST_BODY
 from broker.delivery.requests import RequestBuilder
 from broker.delivery.signing import signing_keys
 from broker.domain.breaker import Breaker
@@ -43,7 +44,7 @@ class Share:
 class Limits:
     """The settings of a consumer as the engine needs them, resolved once per change."""
 
-    __slots__ = ("ca", "concurrency", "connect_timeout", "lease", "open_seconds", "rate", "reads_success",
+    __slots__ = ("ca", "concurrency", "connect_timeout", "keeps", "lease", "open_seconds", "rate", "reads_success",
                  "reserved", "threshold", "timeout")  # fmt: skip
 
     def __init__(self, settings: Settings, target: Target, share: Share) -> None:
@@ -62,6 +63,7 @@ class Limits:
         self.threshold: int = resolve("breaker_threshold", settings.breaker_threshold, *layers)
         self.open_seconds: float = resolve("breaker_open", settings.breaker_open, *layers)
         self.reads_success: bool = resolve("reads_success", settings.reads_success, *layers)
+        self.keeps = LARGEST_BODY if self.reads_success else KEPT_BODY
 
 
 class Outlet:
