@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.brokers import make_broker
+from tests.support.engines import Hand
 from tests.support.pushing import Pushing
-from tests.support.target import Answer
+from tests.support.target import Answer, Target
 
 
 def waits(found: Any) -> float:
@@ -76,6 +78,23 @@ def test_a_refused_connection_and_an_unknown_name_are_network_failures(pushing: 
     unknown = pushing.fail_once()
     assert (refused["error"]["type"], refused["error"]["category"], waits(refused)) == ("CONNECT", "NETWORK", 60)
     assert (unknown["error"]["type"], unknown["error"]["category"], waits(unknown)) == ("DNS", "NETWORK", 60)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::ffff:7f00:1]"])
+def test_a_target_that_is_not_public_is_not_called_by_a_broker_that_allows_no_other(
+    database_url: str, target: Target, host: str
+) -> None:
+    broker = make_broker(database_url, delivery_allowed_networks="")
+    hand = Hand(broker)
+    pushing = Pushing(broker, hand, target)
+    pushing.consumer(callbackUrl=target.url(host=host))
+    found = pushing.fail_once()
+    hand.close()
+    broker.parts.database.dispose()
+    assert (found["state"], found["deadReason"], found["retryAttemptCount"]) == ("dead", "NON_RETRYABLE", 0)
+    assert (found["error"]["type"], found["error"]["category"]) == ("ADDRESS_REFUSED", "PERMANENT")
+    assert "delivery_allowed_networks" in found["error"]["text"]
+    assert target.connections == 0
 
 
 @pytest.mark.parametrize(
