@@ -6,7 +6,7 @@ from collections import OrderedDict, deque
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from broker.delivery.outlets import Outlet
+from broker.delivery.outlets import Moment, Outlet
 from broker.delivery.pace import Pace
 from broker.domain.work import ClaimedJob
 from broker.operations.parts import Parts
@@ -72,9 +72,9 @@ class Claims:
         self._mend(now, len(lanes))
         return [lane for lane in lanes if lane.due_in <= 0]
 
-    def claim(self, now: float, outlets: Mapping[int, Outlet], most: int) -> Batch | None:
+    def claim(self, moment: Moment, outlets: Mapping[int, Outlet], most: int) -> Batch | None:
         """One batch from as many lanes as it takes; None when nobody wants any, or others were quicker."""
-        wanted = self._pick(now, outlets, min(most, BATCH))
+        wanted = self._pick(moment, outlets, min(most, BATCH))
         if not wanted:
             return None
         token = self._parts.ids.new()
@@ -82,7 +82,7 @@ class Claims:
         jobs, short = self._parts.database.write("claim", lambda c: self._claim(c, token, wanted, seconds))
         self._learn([lane for lane, _ in wanted], set(short))
         if jobs:
-            self._pace.found(now)
+            self._pace.found(moment.now)
         return Batch(token, jobs, seconds) if jobs else None
 
     def _claim(
@@ -114,14 +114,14 @@ class Claims:
         known = {*kept, *self._full}
         self._turns = OrderedDict.fromkeys(kept + [key for key in self._lanes if key not in known])
 
-    def _pick(self, now: float, outlets: Mapping[int, Outlet], most: int) -> list[tuple[Place, int]]:
+    def _pick(self, moment: Moment, outlets: Mapping[int, Outlet], most: int) -> list[tuple[Place, int]]:
         kept, lanes = (most // RESERVE, LANES_AT_ONCE // RESERVE) if self._full else (0, 0)
-        picked = self._pick_from(self._turns, now, outlets, most - kept, LANES_AT_ONCE - lanes)
+        picked = self._pick_from(self._turns, moment, outlets, most - kept, LANES_AT_ONCE - lanes)
         rest = most - sum(wanted for _, wanted in picked)
-        return picked + self._pick_from(self._full, now, outlets, rest, LANES_AT_ONCE - len(picked))
+        return picked + self._pick_from(self._full, moment, outlets, rest, LANES_AT_ONCE - len(picked))
 
     def _pick_from(
-        self, turns: OrderedDict[int, None], now: float, outlets: Mapping[int, Outlet], most: int, lanes: int
+        self, turns: OrderedDict[int, None], moment: Moment, outlets: Mapping[int, Outlet], most: int, lanes: int
     ) -> list[tuple[Place, int]]:
         picked: list[tuple[Place, int]] = []
         fair = max(1, most // lanes) if turns is self._turns and len(turns) > lanes else most
@@ -131,10 +131,10 @@ class Claims:
             key = next(iter(turns))
             turns.move_to_end(key)
             outlet = outlets.get(key)
-            if outlet is None or outlet.rests(now):
+            if outlet is None or outlet.rests(moment.now):
                 turns.pop(key)
                 continue
-            wanted = min(outlet.wants(now), most, fair)
+            wanted = min(outlet.wants(moment), most, fair)
             if wanted > 0:
                 picked.append(((key, self._lanes[key][0]), wanted))
                 most -= wanted

@@ -10,7 +10,7 @@ from broker.delivery.desk import Desk
 from broker.delivery.directory import Directory
 from broker.delivery.flights import Flights
 from broker.delivery.keeper import Keeper
-from broker.delivery.outlets import Outlet, Share
+from broker.delivery.outlets import Moment, Outlet, Share
 from broker.delivery.pace import Pace
 from broker.delivery.telemetry import Silence, Telemetry
 from broker.delivery.turns import Turns
@@ -18,7 +18,7 @@ from broker.domain.errors import Unavailable
 from broker.operations.parts import Parts
 
 MOST_WAITING = 1000
-MOST_LEASES = 64
+SPARE_LEASES = 64
 LONGEST_NAP, IDLE_NAP = 0.05, 0.25
 PENDING_NAP = 0.005
 AWAY_SECONDS = 0.5
@@ -49,6 +49,11 @@ class Engine:
         """Whether nothing is in hand and the last look found nothing due."""
         return not (self._flights.count or self._waiting or self._desk.unwritten) and self._claims.idle
 
+    @property
+    def _free(self) -> int:
+        """How many more deliveries may be in the air."""
+        return self._parts.settings.delivery_concurrency - self._flights.count
+
     def run(self, stopping: Callable[[], bool]) -> None:
         """Work until told to stop, then drain."""
         while not stopping():
@@ -63,6 +68,7 @@ class Engine:
             self._safely(self._ask_database)
         self._safely(self._launch)
         landed = self._flights.land(self._patience(nap))
+        self._safely(self._give_back_stalled)
         if not (landed or self._flights.count or self._desk.unwritten):
             time.sleep(self._patience(nap))
         now = self._clock.seconds()
@@ -119,9 +125,10 @@ class Engine:
 
     def _claim(self, now: float) -> None:
         outlets, room = self._directory.outlets, MOST_WAITING - self._waiting
-        if self._claims.idle or room < BATCH or self._desk.leases >= MOST_LEASES:
+        most_leases = self._parts.settings.delivery_concurrency + SPARE_LEASES
+        if self._claims.idle or room < BATCH or self._desk.leases >= most_leases:
             return
-        batch = self._claims.claim(now, outlets, room)
+        batch = self._claims.claim(Moment(now, self._free), outlets, room)
         if batch is None:
             return
         self._desk.opened(batch, now)
@@ -133,11 +140,11 @@ class Engine:
     def _launch(self) -> None:
         """Each consumer in turn starts what its slots allow."""
         now = self._clock.seconds()
-        room = self._parts.settings.delivery_concurrency - self._flights.count
+        room = self._free
         for key, outlet in list(self._busy.items()):
             if outlet.rests(now):
                 self._give_back(outlet)
-            slots = min(outlet.slots(now), room)
+            slots = outlet.slots(Moment(now, room))
             while slots > 0 and outlet.waiting and self._flights.launch(outlet, now):
                 self._waiting -= 1
                 slots, room = slots - 1, room - 1
@@ -152,8 +159,15 @@ class Engine:
             self._give_back(outlet)
         self._busy.clear()
 
+    def _give_back_stalled(self) -> None:
+        """What waits for a target that hangs goes back; looked at when all answers that have come are known."""
+        moment = Moment(self._clock.seconds(), self._free)
+        for outlet in self._busy.values():
+            if outlet.waiting and outlet.stalls(moment.now) and not outlet.slots(moment):
+                self._give_back(outlet)
+
     def _give_back(self, outlet: Outlet) -> None:
-        """Its breaker opened, it was paused, or the process stops: what waits for it goes back, no attempt burnt."""
+        """Its target hangs, its breaker opened, it was paused, or the process stops: no attempt is burnt."""
         jobs = [(token, job.id) for token, job in outlet.waiting]
         self._desk.give_back(jobs)
         self._waiting -= len(jobs)

@@ -13,8 +13,12 @@ from broker.domain.failures import Failure, network_failure
 _SYSTEM_AUTHORITIES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem")
 
 
+KEPT_BODY, LARGEST_BODY = 4_096, 65_536
+
+
 class Sending(NamedTuple):
-    """One POST; `ca` are authorities in PEM that are trusted instead of the system's."""
+    """One POST; `ca` are authorities in PEM that are trusted instead of the system's, `keeps` is how much of the body
+    of the answer is wanted."""
 
     url: str
     headers: list[bytes]
@@ -22,6 +26,7 @@ class Sending(NamedTuple):
     timeout: float
     connect_timeout: float
     ca: str | None
+    keeps: int = KEPT_BODY
 
 
 class Reply(NamedTuple):
@@ -33,15 +38,24 @@ class Reply(NamedTuple):
     seconds: float
 
     def fields(self) -> dict[str, str]:
-        """The header fields of the last block, names in lower case; interim answers come before it."""
-        block = self.headers.rstrip(b"\r\n").rpartition(b"\r\n\r\n")[2]
+        """The header fields of the last answer, names in lower case; interim answers come before, trailers after it."""
         found: dict[str, str] = {}
-        for line in block.decode("latin-1").split("\r\n")[1:]:
-            name, colon, value = line.partition(":")
-            if colon:
-                low = name.strip().lower()
-                found[low] = f"{found[low]}, {value.strip()}" if low in found else value.strip()
+        inside = False
+        for line in self.headers.decode("latin-1").split("\n"):
+            if line.startswith("HTTP/"):
+                found, inside = {}, True
+            elif not line.strip():
+                inside = False
+            elif inside:
+                _add(found, line)
         return found
+
+
+def _add(found: dict[str, str], line: str) -> None:
+    name, colon, value = line.partition(":")
+    if colon:
+        low = name.strip().lower()
+        found[low] = f"{found[low]}, {value.strip()}" if low in found else value.strip()
 
 
 Result = tuple[object, Reply | Failure, float]
@@ -64,7 +78,7 @@ def host_of(url: str) -> str:
 
 def told(url: str, message: str) -> str:
     """What went wrong and where; what could quote credentials is left out."""
-    return f"{host_of(url)}: {'the delivery failed' if '@' in url else message}."
+    return f"{host_of(url)}: {'the delivery failed' if '@' in url else message or 'the answer cannot be read'}."
 
 
 def timed_out(sending: Sending, seconds: float) -> Failure:

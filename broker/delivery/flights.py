@@ -31,7 +31,7 @@ class Flights:
         guard = AddressGuard(settings.delivery_allowed_networks, settings.delivery_denied_networks)
         self._sender = Sender(guard, settings.delivery_concurrency)
         self._retries_here = settings.retry_processor_enabled
-        self._aloft: dict[str, str] = {}
+        self._aloft: set[tuple[str, str]] = set()
         self._took: dict[tuple[str, str, str], list[float]] = {}
         self._request_ids: list[str] = []
         self._large = 0
@@ -54,10 +54,11 @@ class Flights:
         limits = outlet.limits
         headers = outlet.request.headers(job, body, time.time(), self._request_id())
         url = str(outlet.target.callback_url)
-        self._aloft[job.id] = token
-        outlet.started()
+        self._aloft.add((token, job.id))
+        outlet.started(now)
         self._sender.start(
-            Sending(url, headers, body, limits.timeout, limits.connect_timeout, limits.ca), (outlet, token, job)
+            Sending(url, headers, body, limits.timeout, limits.connect_timeout, limits.ca, limits.keeps),
+            (outlet, token, job),
         )
         return True
 
@@ -69,8 +70,8 @@ class Flights:
         return len(results)
 
     def aloft(self) -> list[tuple[str, str]]:
-        """Token and id of each that is in the air."""
-        return [(token, job_id) for job_id, token in self._aloft.items()]
+        """Token and id of each that is in the air; a job whose lease was lost may be there once more."""
+        return list(self._aloft)
 
     def tell(self) -> None:
         """How long what landed since the last time took, by consumer and outcome."""
@@ -110,7 +111,7 @@ class Flights:
         took = self._took
         opened: list[Outlet] = []
         for (outlet, token, job), reply, seconds in results:
-            del self._aloft[job.id]
+            self._aloft.remove((token, job.id))
             if job.payload is None:
                 self._large -= job.size
             answer, target = _read(reply, outlet), outlet.target

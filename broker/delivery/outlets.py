@@ -2,8 +2,10 @@
 
 from collections import deque
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from broker.config import Settings
+from broker.delivery.exchange import KEPT_BODY, LARGEST_BODY
 from broker.delivery.requests import RequestBuilder
 from broker.delivery.signing import signing_keys
 from broker.domain.breaker import Breaker
@@ -13,8 +15,17 @@ from broker.domain.work import ClaimedJob, Target
 FIRST_WINDOW = 8
 MOST_AHEAD = 400
 AHEAD_SECONDS = 0.25
+STALLED_SECONDS = 1.0
+RESERVED_SHARE = 16
 BURST_SECONDS = 0.05
 LEASE_MARGIN = 15.0
+
+
+class Moment(NamedTuple):
+    """When it is, and how many more deliveries this process may have in the air."""
+
+    now: float
+    free: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +44,15 @@ class Share:
 class Limits:
     """The settings of a consumer as the engine needs them, resolved once per change."""
 
-    __slots__ = ("ca", "concurrency", "connect_timeout", "lease", "open_seconds", "rate", "reads_success",
-                 "threshold", "timeout")  # fmt: skip
+    __slots__ = ("ca", "concurrency", "connect_timeout", "keeps", "lease", "open_seconds", "rate", "reads_success",
+                 "reserved", "threshold", "timeout")  # fmt: skip
 
     def __init__(self, settings: Settings, target: Target, share: Share) -> None:
         layers = (target.overrides, target.channel_overrides)
         self.concurrency = share.part(
             resolve("consumer_concurrency", settings.consumer_concurrency, *layers), target.key
         )
+        self.reserved = settings.delivery_concurrency // RESERVED_SHARE
         rate = resolve("consumer_rate", settings.consumer_rate, *layers)
         self.rate: float | None = None if rate is None else rate / share.of
         self.timeout: float = resolve("delivery_timeout", settings.delivery_timeout, *layers)
@@ -51,6 +63,7 @@ class Limits:
         self.threshold: int = resolve("breaker_threshold", settings.breaker_threshold, *layers)
         self.open_seconds: float = resolve("breaker_open", settings.breaker_open, *layers)
         self.reads_success: bool = resolve("reads_success", settings.reads_success, *layers)
+        self.keeps = LARGEST_BODY if self.reads_success else KEPT_BODY
 
 
 class Outlet:
@@ -64,7 +77,7 @@ class Outlet:
         self.waiting: deque[tuple[str, ClaimedJob]] = deque()
         self.flying = 0
         self._window = FIRST_WINDOW
-        self._answered, self._rate_seen, self._second = 0, 0, 0.0
+        self._answered, self._rate_seen, self._second, self._heard_at = 0, 0, 0.0, 0.0
         self._tokens, self._filled_at = 0.0, 0.0
         self.update(target, limits, token_header)
 
@@ -73,28 +86,34 @@ class Outlet:
         self.target, self.limits = target, limits
         self.request = RequestBuilder(target, signing_keys(target.secrets), token_header)
 
-    def slots(self, now: float) -> int:
+    def slots(self, moment: Moment) -> int:
         """How many deliveries may start now."""
+        now, free = moment
         room = min(self._window, self.limits.concurrency) - self.flying
         allowed = self.breaker.room(now, self.limits.open_seconds)
         if allowed is not None:
             room = min(room, allowed - self.flying)
+        room = min(room, free, self._share(free))
         return max(0, room if self.limits.rate is None else min(room, self._fill(now)))
 
-    def wants(self, now: float) -> int:
+    def wants(self, moment: Moment) -> int:
         """How many jobs to claim: what can start, and what will within a moment at the present pace."""
-        free = self.slots(now)
-        closed = self.breaker.room(now, self.limits.open_seconds) is None
-        ahead = min(MOST_AHEAD, int(self._pace(now) * AHEAD_SECONDS)) if closed and self.limits.rate is None else 0
-        wanted = free + ahead - len(self.waiting)
+        ahead = self._ahead(moment.now)
+        wanted = self.slots(moment) + ahead - len(self.waiting)
         return wanted if wanted > ahead // 2 else 0
 
     def rests(self, now: float) -> bool:
         """Whether nothing is to be claimed for a while: paused, or its breaker is open."""
         return self.target.paused or self.breaker.room(now, self.limits.open_seconds) == 0
 
-    def started(self) -> None:
+    def stalls(self, now: float) -> bool:
+        """Whether nothing has been answered for a while, though something is in the air."""
+        return self.flying > 0 and now - self._heard_at > STALLED_SECONDS
+
+    def started(self, now: float) -> None:
         """A delivery set out."""
+        if not self.flying:
+            self._heard_at = now
         self.flying += 1
         self._tokens -= 1
         self.breaker.started()
@@ -103,6 +122,7 @@ class Outlet:
         """An answer that says the target works."""
         self.flying -= 1
         self._answered += 1
+        self._heard_at = now
         if self._window < self.limits.concurrency:
             self._window += 1
         self.breaker.succeeded()
@@ -110,8 +130,20 @@ class Outlet:
     def failed(self, now: float) -> bool:
         """A failure; True when it opens the breaker."""
         self.flying -= 1
+        self._heard_at = now
         self._window = max(FIRST_WINDOW, self._window // 2)
         return self.breaker.failed(now, self.limits.threshold)
+
+    def _share(self, free: int) -> int:
+        """The last free slots are for those that have few in the air: so several may hang at their full speed."""
+        few = min(FIRST_WINDOW, max(1, free // 4))
+        return max(free - self.limits.reserved, few - self.flying)
+
+    def _ahead(self, now: float) -> int:
+        closed = self.breaker.room(now, self.limits.open_seconds) is None
+        if not closed or self.limits.rate is not None or self.stalls(now):
+            return 0
+        return min(MOST_AHEAD, int(self._pace(now) * AHEAD_SECONDS))
 
     def _pace(self, now: float) -> int:
         if now - self._second >= 1.0:

@@ -8,14 +8,22 @@ from typing import Any
 import pycurl  # type: ignore[import-untyped]
 
 from broker.delivery.addresses import AddressGuard
-from broker.delivery.exchange import Reply, Result, Sending, checked_url, host_of, system_authorities, timed_out, told
+from broker.delivery.exchange import (
+    LARGEST_BODY,
+    Reply,
+    Result,
+    Sending,
+    checked_url,
+    host_of,
+    system_authorities,
+    timed_out,
+    told,
+)
 from broker.delivery.sockets import HighSockets
 from broker.domain.failures import Failure, network_failure
 
 __all__ = ["Reply", "Result", "Sender", "Sending"]
 
-KEPT_BODY = 4_096
-LARGEST_BODY = 65_536
 LARGEST_KEPT_UPLOAD = 65_536
 NAP = 0.001
 _CONSTANT = (
@@ -187,7 +195,7 @@ class _Call:
         """An answer whose body is too long is an answer: the status decides."""
         if code == 0 or (code == pycurl.E_WRITE_ERROR and self._size > LARGEST_BODY):
             status = self.curl.getinfo(pycurl.RESPONSE_CODE)
-            return Reply(status, b"".join(self._head), self._body[:KEPT_BODY], seconds)
+            return Reply(status, b"".join(self._head), self._body[: self.sending.keeps], seconds)
         if self._refusal and not self._tried:
             return network_failure("ADDRESS_REFUSED", self._refusal)
         if code == pycurl.E_OPERATION_TIMEDOUT:
@@ -206,7 +214,7 @@ class _Call:
     def _keep(self, part: bytes) -> int | None:
         """The first part; -1 tells libcurl to stop, None to go on."""
         self._size += len(part)
-        if len(self._body) < KEPT_BODY:
+        if len(self._body) < self.sending.keeps:
             self._body += part
         return -1 if self._size > LARGEST_BODY else None
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from broker.domain.states import JobStatus
 from tests.failures.jobs import attempts, publish_many, push_consumer, statuses
 from tests.support.brokers import Broker, make_broker, wait_until
 from tests.support.engines import LiveEngine, StartEngine
@@ -37,14 +38,15 @@ def test_a_minute_of_kills_and_restarts_loses_nothing(
 ) -> None:
     broker = make_broker(durable_url)
     push_consumer(broker, target, **RULES)
-    target.rule = unreliable(random.Random(7))
+    accepted: set[str] = set()
+    target.rule = unreliable(random.Random(7), accepted)
     messages = publish_many(broker, FIRST)
     engines = [start_engine(durable_url) for _ in range(INSTANCES)]
     with publishing(broker, messages):
         kills = storm(durable_server, engines)
     wait_until(lambda: settled(broker, len(messages)), 120, lambda: f"it came to {statuses(broker)}")
     assert [engine.stop() for engine in engines] == [0] * INSTANCES
-    duplicates = check(broker, target, messages)
+    duplicates = check(broker, target, messages, accepted)
     print(f"{len(messages)} messages, {kills} kills, {statuses(broker)}, {duplicates} attempts made twice")
 
 
@@ -89,12 +91,17 @@ def publish_until_done(broker: Broker, messages: list[str]) -> None:
     raise AssertionError("publishing never succeeded again")
 
 
-def unreliable(chance: random.Random) -> Callable[[Received], Answer]:
+def unreliable(chance: random.Random, accepted: set[str]) -> Callable[[Received], Answer]:
+    """Fails and hangs by chance; what it takes is remembered."""
+
     def rule(request: Received) -> Answer:
         drawn = chance.random()
         if drawn < HANGING:
             return Answer(hang=True)
-        return Answer(503, body=b"not now") if drawn < HANGING + FAILING else Answer(200)
+        if drawn < HANGING + FAILING:
+            return Answer(503, body=b"not now")
+        accepted.add(request.headers["x-broker-message-id"])
+        return Answer(200)
 
     return rule
 
@@ -104,13 +111,13 @@ def settled(broker: Broker, count: int) -> bool:
     return found["DELIVERED"] + found["DEAD"] == count == sum(found.values())
 
 
-def check(broker: Broker, target: Target, messages: list[str]) -> int:
-    """Every message reached the target or is dead with its reason; gives how many attempts were made twice."""
+def check(broker: Broker, target: Target, messages: list[str], accepted: set[str]) -> int:
+    """Every message was taken by the target or is dead with its reason; gives how many attempts were made twice."""
     made = attempts(target.received)
-    joined = "SELECT m.messageId, j.deadReason FROM job j JOIN message m ON m.id = j.messageId WHERE j.status = 1004"
-    dead = rows(broker, joined)
-    reasons = {row["messageId"]: row["deadReason"] for row in dead}
-    assert set(messages) == made.keys() | reasons.keys()
-    assert set(reasons.values()) <= {"RETRIES_EXHAUSTED"}
+    joined = "SELECT m.messageId, j.status, j.deadReason FROM job j JOIN message m ON m.id = j.messageId"
+    found = {row["messageId"]: (row["status"], row["deadReason"]) for row in rows(broker, joined)}
+    assert set(messages) == found.keys() == made.keys()
+    assert {one for one, (status, _) in found.items() if status == JobStatus.DELIVERED} <= accepted
+    assert set(found.values()) <= {(JobStatus.DELIVERED, None), (JobStatus.DEAD, "RETRIES_EXHAUSTED")}
     assert rows(broker, "SELECT token FROM lease") == []
     return sum(len(tries) - len({one.headers["x-broker-attempt"] for one in tries}) for tries in made.values())

@@ -2,16 +2,18 @@
 
 import random
 import time
+from pathlib import Path
 
 import pytest
 
 from tests.failures.crowd import SMALL, Crowd, longest_gap
+from tests.integration.stopping import children
 from tests.support.brokers import make_broker, wait_until
 from tests.support.engines import StartEngine
 from tests.support.target import Target
 
 PROBES, PAUSE, BUSY = 200, 0.03, 2_000
-LONGEST = 1.0
+LONGEST, MOST_MEGABYTES = 1.0, 200
 
 
 def serve_all(crowd: Crowd) -> tuple[float, float]:
@@ -39,13 +41,19 @@ def delays(crowd: Crowd, published: dict[str, float], before: int) -> list[float
     return sorted(arrived - published[channel] for channel, arrived in crowd.small[before:])
 
 
+def peak_megabytes(pid: int) -> int:
+    """The most memory that a process has had."""
+    (line,) = [one for one in Path(f"/proc/{pid}/status").read_text().splitlines() if one.startswith("VmHWM:")]
+    return int(line.split()[1]) // 1_024
+
+
 @pytest.mark.alone
 def test_neither_the_many_nor_the_large_one_delays_the_other(
     server_url: str, start_engine: StartEngine, target: Target
 ) -> None:
     crowd = Crowd(make_broker(server_url), target)
     crowd.fill_large()
-    start_engine(server_url, workers=2)
+    engine = start_engine(server_url, workers=2)
     begun, ended = serve_all(crowd)
     alone = ended - begun
     crowd.pause(False)
@@ -60,6 +68,7 @@ def test_neither_the_many_nor_the_large_one_delays_the_other(
     print(
         f"at most {waited[-1]:.3f} s; the large one had {len(crowd.large)}, gaps of {gaps[0]:.3f} and {gaps[1]:.3f} s"
     )
+    assert max(peak_megabytes(pid) for pid in children(engine.process.pid)) < MOST_MEGABYTES
     assert waited[-1] < LONGEST
     assert max(gaps) < LONGEST
     assert ended - begun < 2 * alone + LONGEST

@@ -10,7 +10,7 @@ import pytest
 from broker.delivery.claims import Batch, Claims
 from broker.delivery.desk import Desk
 from broker.delivery.engine import Engine
-from broker.delivery.outlets import Share
+from broker.delivery.outlets import Moment, Share
 from broker.delivery.pace import Pace
 from broker.delivery.telemetry import Silence
 from broker.delivery.turns import Turns
@@ -141,6 +141,6 @@ def claim(broker: Broker, engine: Engine) -> Batch:
     """What an engine claims; nothing of it is sent."""
     claims, outlets = Claims(broker.parts, "o", Pace(Turns(Share()))), engine._directory.outlets
     claims.take(claims.scan(broker.clock.seconds()) or [], outlets)
-    batch = claims.claim(broker.clock.seconds(), outlets, JOBS)
+    batch = claims.claim(Moment(broker.clock.seconds(), free=256), outlets, JOBS)
     assert batch is not None and len(batch.jobs) == JOBS
     return batch

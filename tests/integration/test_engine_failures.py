@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.brokers import make_broker
+from tests.support.engines import Hand
 from tests.support.pushing import Pushing
-from tests.support.target import Answer
+from tests.support.target import Answer, Target
 
 
 def waits(found: Any) -> float:
@@ -32,7 +34,9 @@ def test_an_answered_job_is_delivered_with_its_payload_and_its_attempt(pushing: 
     [
         ({}, Answer(headers={"X-Broker-Result": "failed"}, body=b"out of stock")),
         ({"readsSuccess": True}, Answer(body=b'{"success": false}')),
+        ({"readsSuccess": True}, Answer(body=b'{"detail": "%s", "success": false}' % (b"x" * 60_000))),
     ],
+    ids=["header", "body", "long body"],
 )
 def test_an_answered_failure_is_delivered_and_not_retried(
     pushing: Pushing, settings: dict[str, object], answer: Answer
@@ -43,7 +47,7 @@ def test_an_answered_failure_is_delivered_and_not_retried(
     pushing.later(86_400)
     assert (found["state"], found["outcome"], pushing.came()) == ("delivered", "failed", 1)
     assert [one["event"] for one in found["history"]] == ["answered-failed"]
-    assert found["history"][0]["detail"] == answer.body.decode()
+    assert found["history"][0]["detail"] == answer.body.decode()[:1_000]
 
 
 def test_a_body_without_success_counts_only_where_the_consumer_opts_in(pushing: Pushing) -> None:
@@ -74,6 +78,23 @@ def test_a_refused_connection_and_an_unknown_name_are_network_failures(pushing: 
     unknown = pushing.fail_once()
     assert (refused["error"]["type"], refused["error"]["category"], waits(refused)) == ("CONNECT", "NETWORK", 60)
     assert (unknown["error"]["type"], unknown["error"]["category"], waits(unknown)) == ("DNS", "NETWORK", 60)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::ffff:7f00:1]"])
+def test_a_target_that_is_not_public_is_not_called_by_a_broker_that_allows_no_other(
+    database_url: str, target: Target, host: str
+) -> None:
+    broker = make_broker(database_url, delivery_allowed_networks="")
+    hand = Hand(broker)
+    pushing = Pushing(broker, hand, target)
+    pushing.consumer(callbackUrl=target.url(host=host))
+    found = pushing.fail_once()
+    hand.close()
+    broker.parts.database.dispose()
+    assert (found["state"], found["deadReason"], found["retryAttemptCount"]) == ("dead", "NON_RETRYABLE", 0)
+    assert (found["error"]["type"], found["error"]["category"]) == ("ADDRESS_REFUSED", "PERMANENT")
+    assert "delivery_allowed_networks" in found["error"]["text"]
+    assert target.connections == 0
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -14,7 +15,7 @@ from tests.support.brokers import Broker
 from tests.support.calls import send
 from tests.support.engines import Hand
 from tests.support.pushing import Pushing
-from tests.support.rows import execute, rows
+from tests.support.rows import execute, rows, value
 from tests.support.states import row, take
 from tests.support.target import Answer, Target
 
@@ -72,6 +73,22 @@ def test_a_late_completion_changes_nothing_and_is_counted(
     assert (dict(row(broker, job_id)), before["leaseToken"]) == (before, token)
     assert [one["event"] for one in rows(broker, "SELECT event FROM job_event")] == ["lease-lost"]
     assert measured.came() == 1
+
+
+def test_a_job_that_is_claimed_again_while_it_is_in_the_air_ends_once(
+    measured: Pushing, registry: CollectorRegistry
+) -> None:
+    """The database was away longer than the lease: the same process gets the job anew, before its first answer."""
+    measured.consumer()
+    measured.target.rule = lambda _: Answer(delay=0.5)
+    (job_id,) = measured.publish()
+    measured.until(lambda: measured.came() == 1)
+    measured.broker.clock.advance(timedelta(seconds=61))
+    measured.until(lambda: measured.came() == 2)
+    measured.hand.deliver()
+    assert (measured.job(job_id)["state"], measured.came()) == ("delivered", 2)
+    assert registry.get_sample_value(LATE) == 1
+    assert value(measured.broker, "SELECT COUNT(*) FROM lease") == 0
 
 
 def test_the_keeper_counts_what_it_gives_back(measured: Pushing, registry: CollectorRegistry) -> None:

@@ -7,9 +7,10 @@ import pytest
 
 from broker.delivery.outlets import FIRST_WINDOW
 from tests.support.pushing import Pushing
-from tests.support.target import Answer, Target
+from tests.support.rows import value
+from tests.support.target import OK, Answer, Target
 
-HANGING = 20
+HANGING, FAST, LEASES = 20, 6, 120
 
 
 @pytest.fixture
@@ -38,9 +39,47 @@ def test_targets_that_hang_do_not_hold_up_one_that_answers(pushing: Pushing, han
 
 def test_work_that_comes_in_one_by_one_for_targets_that_hang_holds_up_nobody(pushing: Pushing, hanging: Target) -> None:
     """Each is claimed alone, so that there are as many leases as deliveries."""
-    hang(pushing, hanging, HANGING)
-    for number in range(1, FIRST_WINDOW + 1):
-        pushing.publish(1)
-        pushing.until(lambda: len(hanging.received) >= number * HANGING)  # noqa: B023 - called at once
+    hang(pushing, hanging, 1)
+    for number in range(1, HANGING + 1):
+        pushing.lonely(f"hangs-{number}", callbackUrl=hanging.url(f"/{number}"))
+    for number in range(LEASES):
+        pushing.publish(1, f"hangs-{number % HANGING + 1}")
+        pushing.until(lambda: len(hanging.received) > number)  # noqa: B023 - called at once
+    assert value(pushing.broker, "SELECT COUNT(*) FROM lease") == LEASES
     pushing.publish(50, "healthy")
     pushing.until(lambda: pushing.came("/healthy/healthy") == 50)
+
+
+def test_targets_that_hang_at_their_full_speed_leave_slots_to_others(pushing: Pushing, hanging: Target) -> None:
+    """Each has grown its window to 64, and together they could fill all 256 slots."""
+    hang(pushing, hanging, 0)
+    hanging.rule = lambda _: OK
+    for number in range(FAST):
+        pushing.consumer(f"fast-{number}", callbackUrl=hanging.url(f"/{number}"))
+    pushing.publish(300)
+    pushing.until(lambda: len(hanging.received) == 300 * FAST)
+    pushing.hand.deliver()
+    hanging.received.clear()
+    hanging.rule = lambda _: Answer(hang=True)
+    pushing.publish(300)
+    pushing.until(lambda: len(hanging.received) >= 240)
+    pushing.publish(300, "healthy")
+    pushing.until(lambda: pushing.came("/healthy/healthy") == 300)
+    assert sorted(Counter(one.path for one in hanging.received).values())[-3:] == [64, 64, 64]
+
+
+def test_what_waits_for_a_target_that_hangs_is_given_back(pushing: Pushing, hanging: Target) -> None:
+    """It was claimed ahead, at the pace of its target's good days."""
+    hang(pushing, hanging, 0)
+    hanging.rule = lambda request: OK if len(hanging.received) < 1_000 else Answer(hang=True)
+    pushing.consumer(callbackUrl=hanging.url())
+    for _ in range(3):
+        pushing.publish(500)
+    pushing.until(lambda: len(hanging.received) >= 1_000)
+    pushing.until(lambda: held(pushing) == len(hanging.received) - 999)
+    assert held(pushing) <= 64
+
+
+def held(pushing: Pushing) -> int:
+    """Jobs that are leased."""
+    return int(value(pushing.broker, "SELECT COUNT(*) FROM job WHERE status = 1002"))

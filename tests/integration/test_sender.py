@@ -141,6 +141,16 @@ def test_interim_answers_do_not_count(sender: Sender, target: Target) -> None:
     assert (found.status, found.fields()) == (200, {"x-b": "1, 2", "content-length": "0"})
 
 
+@pytest.mark.parametrize("end", [b"\r\n", b"\n"])
+def test_trailers_are_no_headers_and_hide_none(sender: Sender, target: Target, end: bytes) -> None:
+    head = end.join([b"HTTP/1.1 503 Busy", b"Retry-After: 77", b"Transfer-Encoding: chunked", b"", b""])
+    trailers = b"X-T: 1\r\nRetry-After: 99\r\n"
+    target.rule = lambda _: Answer(raw=head + b"5\r\nhello\r\n0\r\n" + trailers + b"\r\n")
+    found = reply(sender, sending(target.url()))
+    assert (found.status, found.body) == (503, b"hello")
+    assert found.fields() == {"retry-after": "77", "transfer-encoding": "chunked"}
+
+
 @pytest.mark.parametrize("size", [4_096, 65_536, 65_537, 20_000_000])
 def test_of_a_long_body_the_first_part_is_kept_and_the_status_decides(
     sender: Sender, target: Target, size: int
@@ -169,7 +179,8 @@ def test_a_compressed_answer_is_not_blown_up(sender: Sender, target: Target) -> 
 )
 def test_headers_without_end_are_a_broken_answer(sender: Sender, target: Target, flood: bytes) -> None:
     target.rule = lambda _: Answer(raw=b"HTTP/1.1 200 OK\r\n" + flood + b"\r\nContent-Length: 0\r\n\r\n")
-    assert failure(sender, sending(target.url())).type == "BROKEN"
+    found = failure(sender, sending(target.url()))
+    assert (found.type, len(found.text) > len("127.0.0.1: .")) == ("BROKEN", True)
 
 
 @pytest.mark.parametrize(
