@@ -11,9 +11,12 @@ from broker.store.probe import server_version
 
 
 def check_ready(parts: Parts) -> None:
-    """The database answers and has the schema this program works with; raises Unavailable."""
+    """The database answers, and has the schema this program works with or one that a newer version made of it since
+    this one started; raises Unavailable."""
     try:
         schema.require_current(parts.database)
+    except schema.SchemaIsNewer:
+        return
     except schema.SchemaMismatch as error:
         raise Unavailable(str(error)) from error
 

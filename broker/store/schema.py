@@ -32,6 +32,10 @@ class SchemaMismatch(Exception):
     """The database's schema is not the one this program works with; the message says which command to run."""
 
 
+class SchemaIsNewer(SchemaMismatch):
+    """A newer version has migrated it: no reason to stop for those who run, but nobody starts on it."""
+
+
 def upgrade(database: Database, to: str = "head") -> None:
     """Run the migrations that are missing; one process at a time."""
     _migrate(database, lambda config: command.upgrade(config, to))
@@ -62,7 +66,7 @@ def require_current(database: Database) -> None:
     revisions = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
     if found in revisions:
         raise SchemaMismatch(f"The database has schema {found}, this program needs {known}. Run: broker db upgrade")
-    raise SchemaMismatch(
+    raise SchemaIsNewer(
         f"The database has schema {found}, which this program (schema {known}) does not know. Install the newer broker."
     )
 

@@ -3,7 +3,7 @@
 import httpx
 from sqlalchemy import create_engine
 
-from tests.support.brokers import ADMIN, StartBroker, wait_until
+from tests.support.brokers import ADMIN, StartBroker
 from tests.support.cli import run
 from tests.support.deploy_files import manifest
 from tests.support.engines import LOOPBACK, StartEngine
@@ -11,7 +11,6 @@ from tests.support.target import Target
 from tests.support.walk import CHANNEL_TOKEN, PRODUCER_TOKEN, PUBLISHER
 
 NEWER = ("ALTER TABLE message ADD COLUMN ofTheNewVersion INT NULL", "UPDATE alembic_version SET version_num = '9999'")
-MINUTES_TO_REPLACE = 2
 
 
 def test_instances_serve_on_while_a_newer_version_takes_over(
@@ -22,7 +21,7 @@ def test_instances_serve_on_while_a_newer_version_takes_over(
     register(url, target)
     migrate(server_url)
     assert httpx.get(f"{url}/livez").status_code == 200
-    wait_until(lambda: httpx.get(f"{url}/readyz").status_code == 503, 10)
+    assert httpx.get(f"{url}/readyz").status_code == 200
     assert httpx.post(f"{url}/channel/channel/broadcast", content=b"late", headers=PUBLISHER).status_code == 201
     assert [one.body for one in target.wait_for(1)] == [b"late"]
     for command in ("serve", "work"):
@@ -30,11 +29,10 @@ def test_instances_serve_on_while_a_newer_version_takes_over(
         assert (refused.exit_code, "Install the newer broker" in refused.stderr) == (1, True)
 
 
-def test_pods_keep_their_place_until_they_are_replaced() -> None:
+def test_no_pod_goes_before_another_is_ready() -> None:
     for name in ("broker", "broker-worker"):
         (container,) = manifest("Deployment", name)["spec"]["template"]["spec"]["containers"]
         ready, live = container["readinessProbe"], container["livenessProbe"]
-        assert ready["periodSeconds"] * ready["failureThreshold"] >= MINUTES_TO_REPLACE * 60
         assert (ready["httpGet"]["path"], live["httpGet"]["path"]) == ("/readyz", "/livez")
         assert manifest("Deployment", name)["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
 
