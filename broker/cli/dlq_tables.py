@@ -69,7 +69,7 @@ def audit_lines(audit: Json) -> Iterator[str]:
     for one in audit["broken"]:
         told = f"should say {one['expected']}, says {one['found']}"
         yield f"{_whose(one)}: the history at {one['checkpointAt']} does not balance: {told}"
-    yield f"{audit['consumers']} consumers, {audit['dead']} dead, {_verdict(audit)}."
+    yield f"{audit['consumers']} consumers, {audit['dead']} counted dead, {_verdict(audit)}."
 
 
 def _verdict(audit: Json) -> str:

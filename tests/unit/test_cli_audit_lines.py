@@ -37,4 +37,4 @@ GONE = {"channelId": None, "consumerId": None, "checkpointAt": "2030-01-31T12:00
 )
 def test_what_is_off_has_a_line_each(findings: list[Any], broken: list[Any], told: list[str]) -> None:
     *lines, total = audit_lines({"consumers": 7, "dead": 9, "findings": findings, "broken": broken})
-    assert [*lines, total] == [*told[:-1], f"7 consumers, 9 dead, {told[-1]}"]
+    assert [*lines, total] == [*told[:-1], f"7 consumers, 9 counted dead, {told[-1]}"]
