@@ -18,10 +18,19 @@ SMALL = {
     "deliver": "--jobs 200 --rounds 1 --workers 1",
     "latency": "--seconds 1 --workers 1",
     "dlq": "--dead 1000 --rounds 1 --requests 10 --deaths 10 --rows 100",
+    "checkpoint": "--dead 1000 --rounds 1 --deaths 100",
+    "all": "--scale 0.1 --rounds 1 --workers 1",
 }
-SIZE = re.compile(r" --(?:rounds|dead|jobs|messages|seconds) \S+")
+SIZE = re.compile(r" --(?:rounds|dead|deaths|jobs|messages|seconds|scale) \S+")
 BACKLOG = re.compile(r"(?<= --backlog )\d+")
-SHOWN = {"publish": "messages/s", "deliver": "jobs/s", "latency": "p99", "dlq": "/dlq-status"}
+SHOWN = {
+    "publish": "messages/s",
+    "deliver": "jobs/s",
+    "latency": "p99",
+    "dlq": "/dlq-status",
+    "checkpoint": "bootstrap",
+    "all": "ratio",
+}
 
 
 def lines() -> list[str]:

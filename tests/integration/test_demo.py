@@ -112,7 +112,9 @@ def test_a_minute_shows_everything_and_one_command_takes_it_away(sqlite_url: str
         assert live.stop() == 0
         live.start()
         wait_until(lambda: breakers_opened(live) > 0, MINUTE)
-        assert re.search(r"^6 consumers, [1-9][0-9]+ counted dead, all exact.$", Commands(sqlite_url).done("dlq", "audit"))
+        assert re.search(
+            r"^6 consumers, [1-9][0-9]+ counted dead, all exact.$", Commands(sqlite_url).done("dlq", "audit")
+        )
         assert registered(sqlite_url) == sorted([*names, *DEMO], key=_by_table)
         _goes_by_one_command(live, sqlite_url)
         left = {**before, "producer": before["producer"] + 1}
