@@ -106,7 +106,7 @@ def test_an_audit_of_a_true_count_is_quiet(each_commands: Commands, name: str) -
     make_dead(each_commands, name, 3, counted=3)
     found = each_commands.json("dlq", "audit")
     assert (found["findings"], found["broken"], found["good"]) == ([], [], True)
-    counts = f"{found['consumers']} consumers, {found['dead']} dead"
+    counts = f"{found['consumers']} consumers, {found['dead']} counted dead"
     assert each_commands.done("dlq", "audit") == f"{counts}, all exact.\n"
 
 
