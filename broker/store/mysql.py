@@ -1,9 +1,11 @@
 """What every MySQL or MariaDB session is set to."""
 
+import time
 from typing import Any
 
 from pymysql.constants import SERVER_STATUS
 from sqlalchemy import Connection, Engine, event
+from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import PoolProxiedConnection
 
 from broker.domain.clock import Clock
@@ -16,8 +18,10 @@ METADATA_LOCK_SECONDS = 5
 IDLE_SECONDS = 60  # in a transaction: of a process that stands still, or whose machine is gone
 RECYCLE_SECONDS = 600
 PATIENT_LOCK_SECONDS = 60
+PATIENT_IDLE_SECONDS = 86_400
 POOL_WAIT_SECONDS = 5
 MOVED = "broker_clock_moved"
+RESTS_SINCE = "broker_rests_since"
 
 
 def engine_options(pool_size: int) -> dict[str, Any]:
@@ -40,12 +44,13 @@ def engine_options(pool_size: int) -> dict[str, Any]:
 
 def prepare(engine: Engine, clock: Clock) -> None:
     """Set up each new session, and let a moved clock move the database's NOW() too."""
+    _replace_rested(engine)
 
     @event.listens_for(engine, "connect")
     def _session(connection: Any, record: Any) -> None:
         """A server that takes connections and says nothing is found out soon; a statement may take its time."""
         with connection.cursor() as cursor:
-            cursor.execute(session_statement("mariadb" in connection.get_server_info().lower()))
+            cursor.execute(session_statement(_is_mariadb(connection)))
         connection._read_timeout = SOCKET_SECONDS
 
     @event.listens_for(engine, "reset")
@@ -58,6 +63,20 @@ def prepare(engine: Engine, clock: Clock) -> None:
     def _begin(connection: Connection) -> None:
         if moving := _moving(connection.info, clock):
             connection.exec_driver_sql(moving)
+
+
+def _replace_rested(engine: Engine) -> None:
+    """MySQL ends a session that rests for long, so that one is replaced before."""
+
+    @event.listens_for(engine, "checkin")
+    def _rest(connection: Any, record: Any) -> None:
+        record.info[RESTS_SINCE] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def _wake(connection: Any, record: Any, proxy: Any) -> None:
+        rested = time.monotonic() - record.info.get(RESTS_SINCE, time.monotonic())
+        if rested > IDLE_SECONDS / 2 and not _is_mariadb(connection):
+            raise DisconnectionError("the session has rested for too long")
 
 
 def ready_to_look(session: PoolProxiedConnection, clock: Clock) -> None:
@@ -78,11 +97,12 @@ def _moving(info: dict[Any, Any], clock: Clock) -> str | None:
 
 
 def session_statement(mariadb: bool) -> str:
-    """One round trip that sets time zone, strictness and time-outs; MySQL knows none for idle transactions alone."""
+    """One round trip that sets time zone, strictness and time-outs; MySQL knows none for idle transactions alone, and
+    ends idle sessions."""
     limits = (
         f"max_statement_time = {STATEMENT_SECONDS}, idle_transaction_timeout = {IDLE_SECONDS}"
         if mariadb
-        else f"max_execution_time = {STATEMENT_SECONDS * 1000}, wait_timeout = {IDLE_SECONDS + RECYCLE_SECONDS}"
+        else f"max_execution_time = {STATEMENT_SECONDS * 1000}, wait_timeout = {IDLE_SECONDS}"
     )
     return (
         "SET SESSION time_zone = '+00:00',"
@@ -92,11 +112,19 @@ def session_statement(mariadb: bool) -> str:
 
 
 def be_patient(connection: Connection) -> None:
-    """Take a session out of the pool and let its statements run as long as they need: migrations rebuild tables."""
+    """Take a session out of the pool and let its statements run as long as they need: migrations rebuild tables, and
+    another session holds their lock meanwhile."""
     connection.detach()
     session: Any = connection.connection.dbapi_connection
-    mariadb = "mariadb" in session.get_server_info().lower()
-    limits = "max_statement_time = 0, idle_transaction_timeout = 0" if mariadb else "max_execution_time = 0"
+    limits = (
+        "max_statement_time = 0, idle_transaction_timeout = 0"
+        if _is_mariadb(session)
+        else f"max_execution_time = 0, wait_timeout = {PATIENT_IDLE_SECONDS}"
+    )
     with session.cursor() as cursor:
         cursor.execute(f"SET SESSION {limits}, lock_wait_timeout = {PATIENT_LOCK_SECONDS}")
     session._read_timeout = None
+
+
+def _is_mariadb(session: Any) -> bool:
+    return "mariadb" in session.get_server_info().lower()

@@ -130,6 +130,7 @@ def _only_one(database: Database) -> Iterator[None]:
             raise SchemaMismatch(
                 "Another process is changing the schema. Wait until it is done and run the command again."
             )
+        be_patient(session)
         try:
             yield
         finally:

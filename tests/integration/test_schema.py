@@ -164,9 +164,10 @@ def test_a_migration_may_take_longer_than_a_request_on_a_session_that_is_not_use
     database = make_broker(server_url).parts.database
     with database.engine.connect() as connection:
         be_patient(connection)
-        limits = connection.exec_driver_sql("SELECT @@lock_wait_timeout, CONNECTION_ID()").one()
+        limits = connection.exec_driver_sql("SELECT @@lock_wait_timeout, CONNECTION_ID(), @@wait_timeout").one()
     with database.engine.connect() as connection:
         after = connection.exec_driver_sql("SELECT @@lock_wait_timeout, CONNECTION_ID()").one()
     database.dispose()
     assert (limits[0], after[0]) == (PATIENT_LOCK_SECONDS, METADATA_LOCK_SECONDS)
     assert limits[1] != after[1]
+    assert limits[2] > 3600

@@ -1,6 +1,7 @@
 """The one door to the database: whole transactions, tried again when that is right, and only then."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from broker.domain.clock import Clock
 from broker.domain.errors import Unavailable
+from broker.store import mysql
 from broker.store.engine import Connection, Database, Duplicate
 from tests.support.brokers import wait_until
 
@@ -212,6 +214,19 @@ def test_a_connection_lost_in_the_commit_is_unavailable_unless_the_work_is_repea
     again = lose_connection_once(server_door, in_commit=True)
     assert server_door.database.write("known", again, repeatable=True) == 2
     assert ([name for name, _ in server_door.retries], server_door.values()[1]) == (["known"], 1)
+
+
+def test_a_session_that_the_server_ends_while_it_rests_is_replaced_before(
+    server_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mysql, "IDLE_SECONDS", 1)
+    door = Door(server_url)
+    door.fill()
+    rested_at = time.monotonic() + 2.5
+    wait_until(lambda: time.monotonic() > rested_at, 5)
+    door.database.write("after", lambda c: raise_by_one(c, 1))
+    assert (door.retries, door.values()[1]) == ([], 1)
+    door.database.dispose()
 
 
 def test_a_server_session_is_set_as_the_broker_needs_it(server_door: Door) -> None:

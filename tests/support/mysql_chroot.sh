@@ -73,7 +73,7 @@ start() {
     (mysqld --initialize-insecure) || fail
     (mysqld --bind-address=127.0.0.1 --port="$port" --socket="$inside/socket" --pid-file="$inside/pid" \
         --init-file="$inside/init.sql" --skip-name-resolve --innodb-buffer-pool-size=256M \
-        --max-connections=400) &
+        --max-connections=400 --innodb-flush-log-at-trx-commit=0 --sync-binlog=0 --innodb-doublewrite=0) &
     server=$!
     tries=0
     until grep -qs "ready for connections" "$home/error.log"; do
