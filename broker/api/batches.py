@@ -7,7 +7,7 @@ from flask import request
 
 from broker.api import reading
 from broker.api.problems import STATUS
-from broker.domain.errors import BrokerError, Invalid, UnsupportedMediaType
+from broker.domain.errors import BrokerError, Invalid, UnsupportedMediaType, judged
 
 MOST_ITEMS = 1000
 BATCH_PAYLOADS = 4
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 def read_items(name: str, largest_payload: int, parse: Callable[[object], T]) -> list[T | BrokerError]:
     """The items of the body's member of this name; what breaks a rule is its own item's refusal."""
-    return [_parsed(raw, parse) for raw in _items(name, BATCH_PAYLOADS * largest_payload)]
+    return [judged(raw, parse) for raw in _items(name, BATCH_PAYLOADS * largest_payload)]
 
 
 def show_refusal(refusal: BrokerError) -> dict[str, object]:
@@ -29,13 +29,6 @@ def show_refusal(refusal: BrokerError) -> dict[str, object]:
         **refusal.members,
         **errors,
     }
-
-
-def _parsed(raw: object, parse: Callable[[object], T]) -> T | BrokerError:
-    try:
-        return raw if isinstance(raw, BrokerError) else parse(raw)
-    except BrokerError as refusal:
-        return refusal
 
 
 def _items(name: str, most: int) -> list[object]:

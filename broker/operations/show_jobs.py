@@ -15,7 +15,7 @@ Json = dict[str, object]
 
 def show_job_full(found: JobWithHistory) -> Json:
     """A job with all there is to know, and its history."""
-    return {**show_listed_job(found.job), "history": [_event(one) for one in found.history]}
+    return {**show_listed_job(found.job), "history": [show_event(one) for one in found.history]}
 
 
 def show_listed_job(job: StoredJobFull) -> Json:
@@ -98,7 +98,8 @@ def _origin(origin: JobOrigin) -> Json:
     }
 
 
-def _event(event: JobEvent) -> Json:
+def show_event(event: JobEvent) -> Json:
+    """A line of a job's history."""
     return {
         "at": show_time(event.at),
         "event": event.event,

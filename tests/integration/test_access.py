@@ -70,6 +70,7 @@ POST /channel/channel/consumer/consumer/dlq  401  202    403      401    401    
 DELETE /channel/channel/consumer/consumer/dlq 401 200    403      401    401      401       401    200      403      401       401      401      401
 POST /channel/channel/consumer/consumer/dlq/archive 401 200 403   401    401      401       401    200      403      401       401      401      401
 POST /channel/channel/consumer/consumer/dlq/move 401 200 403      401    401      401       401    200      403      401       401      401      401
+GET /channel/channel/consumer/consumer/dlq/export 401 200 403     401    401      401       401    200      403      401       401      401      401
 POST /channel/channel/consumer/consumer/import 401 200   403      401    401      401       401    200      403      401       401      401      401
 POST /channel/channel/consumer/unknown/import 401 404    403      401    401      401       401    403      403      401       401      401      401
 POST /channel/channel/consumer/unknown/dlq   401  404    403      401    401      401       401    403      403      401       401      401      401

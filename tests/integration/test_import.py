@@ -149,7 +149,8 @@ def test_json_lines_are_taken(broker: Broker) -> None:
 
 def test_what_makes_the_whole_request_unreadable_is_refused(broker: Broker) -> None:
     register(broker.client)
-    for body in ({}, {"jobs": []}, {"jobs": [{}] * 1001}, {"jobs": "x"}):
+    bodies: list[dict[str, object]] = [{}, {"jobs": []}, {"jobs": [{}] * 1001}, {"jobs": "x"}]
+    for body in bodies:
         assert faults(broker.client.post(IMPORT, json=body, headers=ADMIN)) == ["jobs"]
     assert faults(broker.client.post(IMPORT, json={"jobs": [{}], "x": 1}, headers=ADMIN)) == ["x"]
     answer = broker.client.post(IMPORT, data=b"<jobs/>", headers={**ADMIN, "Content-Type": "text/xml"})
