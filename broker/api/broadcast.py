@@ -6,8 +6,8 @@ from datetime import datetime
 from flask import Blueprint, Response, request
 
 from broker.api import answers, reading
-from broker.api.problems import STATUS
-from broker.domain.errors import BrokerError, Invalid, UnsupportedMediaType
+from broker.api.batches import read_items, show_refusal
+from broker.domain.errors import Invalid
 from broker.domain.items import parse_item
 from broker.domain.messages import DEFAULT_CONTENT_TYPE, Publication
 from broker.domain.names import check_public_id
@@ -18,8 +18,6 @@ from broker.operations.access import open_for_publishing
 from broker.operations.parts import Parts
 from broker.operations.publishing import Outcome, Published, Publisher
 
-MOST_MESSAGES = 1000
-BATCH_PAYLOADS = 4
 NAMES = {
     "messageId": "X-Broker-Message-ID",
     "priority": "X-Broker-Message-Priority",
@@ -46,7 +44,7 @@ def blueprint(parts: Parts, publisher: Publisher) -> Blueprint:
     def broadcast_batch(channel_id: str) -> Response:
         check_public_id("channelId", channel_id)
         channel, producer = open_for_publishing(parts, reading.credentials(), channel_id)
-        items = [_item(raw) for raw in _items(BATCH_PAYLOADS * parts.settings.max_payload_bytes)]
+        items = read_items("messages", parts.settings.max_payload_bytes, parse_item)
         return answers.as_json(_show_outcomes(publisher.publish_many(channel, producer, items)))
 
     return views
@@ -114,41 +112,6 @@ def _json_object(name: str) -> dict[str, object] | None:
     return found
 
 
-def _items(most: int) -> list[object]:
-    if request.mimetype == "application/x-ndjson":
-        found: object = [_line(line) for line in reading.body(most).splitlines() if line.strip()]
-    elif request.mimetype == "application/json":
-        document = reading.parse_json(reading.body(most))
-        _refuse_other_members(document)
-        found = document.get("messages") if isinstance(document, dict) else None
-    else:
-        raise UnsupportedMediaType("Send application/json or application/x-ndjson.")
-    if not isinstance(found, list) or not 1 <= len(found) <= MOST_MESSAGES:
-        raise Invalid.field("messages", f"must be a list of 1 to {MOST_MESSAGES} messages")
-    return found
-
-
-def _refuse_other_members(document: object) -> None:
-    others = [name for name in document if name != "messages"] if isinstance(document, dict) else []
-    if others:
-        raise Invalid.field(str(others[0]), "is not a field of a batch")
-
-
-def _line(line: bytes) -> object:
-    """A line that is not JSON spoils its own message only."""
-    try:
-        return reading.parse_json(line)
-    except Invalid as refusal:
-        return refusal
-
-
-def _item(raw: object) -> Publication | BrokerError:
-    try:
-        return raw if isinstance(raw, BrokerError) else parse_item(raw)
-    except BrokerError as refusal:
-        return refusal
-
-
 def _show_outcomes(outcomes: list[Outcome]) -> dict[str, object]:
     results = [_show_outcome(outcome) for outcome in outcomes]
     created = sum(result["status"] == 201 for result in results)
@@ -164,11 +127,4 @@ def _show_outcomes(outcomes: list[Outcome]) -> dict[str, object]:
 def _show_outcome(outcome: Outcome) -> dict[str, object]:
     if isinstance(outcome, Published):
         return {"status": 201, "messageId": outcome.message_id, "location": outcome.location}
-    errors = {"errors": [found._asdict() for found in outcome.problems]} if isinstance(outcome, Invalid) else {}
-    return {
-        "status": STATUS[outcome.code][0],
-        "code": outcome.code,
-        "detail": outcome.detail,
-        **outcome.members,
-        **errors,
-    }
+    return show_refusal(outcome)

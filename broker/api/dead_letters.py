@@ -10,7 +10,7 @@ from broker.api.opening import actor, opened
 from broker.domain.dead_selection import FILTER_FIELDS, DeadAct, DeadFilter, OperationState, parse_dead_filter
 from broker.domain.errors import FieldProblem, Invalid
 from broker.domain.registry import Consumer
-from broker.operations import bulk, dead_jobs, dead_lists, show_jobs
+from broker.operations import bulk, dead_jobs, dead_lists, exporting, show_jobs
 from broker.operations.access import Credentials
 from broker.operations.parts import Parts
 from broker.operations.show_dlq import show_operation
@@ -52,6 +52,13 @@ def _list(views: Blueprint, parts: Parts) -> None:
         wanted, newest_first = parse_dead_filter(request.args), dead_lists.parse_order(request.args.get("order"))
         found = dead_lists.list_dead_jobs(parts, consumer, wanted, newest_first, *reading.page(dead_lists.PAGE_KEY))
         return answers.page(found, show_jobs.show_listed_job, "deadJobs", ("limit", "order", *FILTER_FIELDS))
+
+    @views.get(f"{_CONSUMER}/dlq/export")
+    def export_dead_jobs(channel_id: str, consumer_id: str) -> Response:
+        consumer = opened(parts, channel_id, consumer_id)
+        wanted = parse_dead_filter(request.args)
+        found = exporting.export_dead_jobs(parts, consumer, wanted, *reading.page(dead_lists.PAGE_KEY))
+        return answers.page(found, exporting.show_export, "jobs", ("limit", *FILTER_FIELDS))
 
 
 def _all(views: Blueprint, parts: Parts) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from broker.domain.dead_selection import DeadAct
 from broker.domain.preconditions import Preconditions
+from broker.operations.importing import ImportOutcome
 from broker.operations.publishing import Outcome
 
 Json = dict[str, Any]
@@ -75,6 +76,12 @@ class DeadLetters(Protocol):
 
     def start(self, ids: Ids, act: DeadAct, selection: Selection, force: bool) -> Json:
         """Begin an act on all that meet the selection: the operation that does it, done or not."""
+
+    def export(self, ids: Ids, selection: Selection) -> Iterator[Json]:
+        """Those that meet the selection with all they carry, the oldest death first, each as `take_in` takes it."""
+
+    def take_in(self, ids: Ids, items: Sequence[Json]) -> list[ImportOutcome]:
+        """Jobs from elsewhere: what became of each."""
 
     def audit(self, repair: bool, watch: Watch) -> Json:
         """Recount all; `watch` may hear how many consumers are done, of how many."""

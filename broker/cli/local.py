@@ -6,9 +6,8 @@ from broker.cli.backend import Ids, Json, Publisher, bare_etag
 from broker.cli.local_dlq import LocalDeadLetters
 from broker.cli.local_jobs import LocalJobs
 from broker.cli.local_operations import LocalOperations
-from broker.domain.errors import BrokerError
+from broker.domain.errors import judged
 from broker.domain.items import parse_item
-from broker.domain.messages import Publication
 from broker.domain.pages import MOST, Cursor, Page
 from broker.domain.preconditions import Preconditions
 from broker.domain.registry import Channel, Consumer, Producer, etag
@@ -35,7 +34,7 @@ class LocalBackend:
     def publish(self, channel_id: str, publisher: Publisher, items: Sequence[Json]) -> list[Outcome]:
         channel = open_channel(self._parts, self._admin, channel_id)
         producer = open_producer(self._parts, self._admin, publisher.producer_id)
-        return self._operation.publish_many(channel, producer, [_publication(item) for item in items])
+        return self._operation.publish_many(channel, producer, [judged(item, parse_item) for item in items])
 
     def get_message(self, channel_id: str, message_id: str) -> Json:
         channel = open_channel(self._parts, self._admin, channel_id)
@@ -124,10 +123,3 @@ def _all(page_after: Callable[[Cursor | None], Page[str]]) -> Iterator[str]:
         if page.next is None:
             return
         cursor = Cursor(page.next)
-
-
-def _publication(item: Json) -> Publication | BrokerError:
-    try:
-        return parse_item(item)
-    except BrokerError as refusal:
-        return refusal

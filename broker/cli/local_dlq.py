@@ -1,18 +1,21 @@
 """The dead of the database itself."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from broker.cli.backend import Ids, Json, Selection, Watch
 from broker.cli.local_jobs import who
 from broker.dlq.auditor import Auditor
 from broker.dlq.show_audit import show_audit
 from broker.domain.dead_selection import DeadAct, parse_dead_filter
+from broker.domain.errors import judged
+from broker.domain.import_parsing import parse_import
 from broker.domain.pages import MOST, Cursor
 from broker.domain.registry import Consumer
-from broker.operations import bulk, dead_jobs, dead_lists
+from broker.operations import bulk, dead_jobs, dead_lists, exporting
 from broker.operations.access import Credentials, open_consumer
 from broker.operations.dlq_measures import status_text
 from broker.operations.dlq_status import read_status_now
+from broker.operations.importing import ImportOutcome, import_jobs
 from broker.operations.parts import Parts
 from broker.operations.show_dlq import show_operation, show_status
 from broker.operations.show_jobs import show_listed_job
@@ -48,6 +51,19 @@ class LocalDeadLetters:
     def start(self, ids: Ids, act: DeadAct, selection: Selection, force: bool) -> Json:
         wanted = parse_dead_filter(selection)
         return show_operation(bulk.start(self._parts, self._consumer(ids), act, wanted, who(), force))
+
+    def export(self, ids: Ids, selection: Selection) -> Iterator[Json]:
+        consumer, wanted, cursor = self._consumer(ids), parse_dead_filter(selection), None
+        while True:
+            page = exporting.export_dead_jobs(self._parts, consumer, wanted, cursor, MOST)
+            yield from map(exporting.show_export, page.rows)
+            if page.next is None:
+                return
+            cursor = Cursor(page.next)
+
+    def take_in(self, ids: Ids, items: Sequence[Json]) -> list[ImportOutcome]:
+        parsed = [judged(item, parse_import) for item in items]
+        return import_jobs(self._parts, self._consumer(ids), parsed, who())
 
     def audit(self, repair: bool, watch: Watch) -> Json:
         return show_audit(self._parts, Auditor(self._parts).run(repair, watch))

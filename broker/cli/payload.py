@@ -34,10 +34,10 @@ def read_payload(stream: BinaryIO) -> bytes:
 
 
 @contextmanager
-def progress(stream: BinaryIO) -> Iterator[Callable[[int], None]]:
+def progress(stream: BinaryIO, label: str) -> Iterator[Callable[[int], None]]:
     """Tells people at a terminal how many bytes are done; how many there are is known for files only."""
     size, hidden, unknown = _size(stream), not sys.stderr.isatty(), (step for step in range(0))
-    with click.progressbar(unknown, size, "Publishing", hidden, show_pos=size is None, file=sys.stderr) as bar:
+    with click.progressbar(unknown, size, label, hidden, show_pos=size is None, file=sys.stderr) as bar:
         yield bar.update
 
 

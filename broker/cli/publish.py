@@ -1,21 +1,22 @@
 """`broker publish`: one message, or one for every line."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any
 
 import click
 
 from broker.cli import options
 from broker.cli.backend import Json, Publisher
 from broker.cli.context import CliContext
-from broker.cli.lines import Read, in_batches, json_item, read_lines, text_item
+from broker.cli.lines import Read, json_item, read_lines, text_item
 from broker.cli.output import show_json
 from broker.cli.parameters import json_document, pairs, public_id
-from broker.cli.payload import progress, read_payload, source
-from broker.cli.sending import Account, Publish, send, tell_rejections, tell_stop
+from broker.cli.payload import read_payload, source
+from broker.cli.sending import Account, send_lines
 from broker.domain.errors import BrokerError
 from broker.domain.setting import camel_case
+from broker.operations.publishing import Outcome
 
 Given = Mapping[str, Any]
 _FORMATS: Mapping[str, Read] = {"text": text_item, "json": json_item}
@@ -59,7 +60,8 @@ def publish(context: CliContext, /, channel_id: str, lines: bool, as_json: bool,
     with context.backend() as backend:
         send_items = partial(backend.publish, channel_id, publisher)
         if lines:
-            _publish_lines(send_items, stream, _reader(given["lines_format"], common), as_json)
+            read = read_lines(stream, _reader(given["lines_format"], common))
+            send_lines(Account(), read, send_items, stream, "Publishing", as_json)
         else:
             _publish_one(send_items, {**common, **text_item(read_payload(stream))}, as_json)
 
@@ -90,7 +92,7 @@ def _reader(lines_format: str | None, common: Json) -> Read:
     return read_over_common
 
 
-def _publish_one(send_items: Publish, item: Json, as_json: bool) -> None:
+def _publish_one(send_items: Callable[[Sequence[Json]], list[Outcome]], item: Json, as_json: bool) -> None:
     (outcome,) = send_items([item])
     if isinstance(outcome, BrokerError):
         raise outcome
@@ -98,19 +100,3 @@ def _publish_one(send_items: Publish, item: Json, as_json: bool) -> None:
         show_json({"messageId": outcome.message_id, "location": outcome.location})
     else:
         click.echo(f"Published {outcome.location}")
-
-
-def _publish_lines(send_items: Publish, stream: BinaryIO, read: Read, as_json: bool) -> None:
-    account = Account()
-    try:
-        with progress(stream) as sent:
-            send(account, in_batches(read_lines(stream, read)), send_items, sent)
-    except BaseException:
-        tell_stop(account)
-        raise
-    tell_rejections(account)
-    if as_json:
-        show_json(account.as_json())
-    else:
-        click.echo(str(account))
-    click.get_current_context().exit(1 if account.rejected else 0)

@@ -1,17 +1,18 @@
 """Commands on a running broker, through its HTTP API."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from urllib.parse import unquote
 
 import httpx
 
 from broker.cli.backend import Ids, Json, Publisher, bare_etag
+from broker.cli.halving import in_halves
 from broker.cli.problems import refusal_of
 from broker.cli.remote_dlq import RemoteDeadLetters
 from broker.cli.remote_jobs import RemoteJobs
 from broker.cli.remote_operations import RemoteOperations
 from broker.cli.server import Server, header_token
-from broker.domain.errors import TooLarge
 from broker.domain.pages import MOST
 from broker.domain.preconditions import Preconditions
 from broker.operations.places import channel_place, consumer_place, message_place, producer_place
@@ -35,13 +36,7 @@ class RemoteBackend:
 
     def publish(self, channel_id: str, publisher: Publisher, items: Sequence[Json]) -> list[Outcome]:
         """In one request; when that is more than the server reads at once, in two halves."""
-        try:
-            return self._publish(channel_id, publisher, items)
-        except TooLarge as refusal:
-            if len(items) == 1:
-                return [refusal]
-        half = len(items) // 2
-        return [*self.publish(channel_id, publisher, items[:half]), *self.publish(channel_id, publisher, items[half:])]
+        return in_halves(partial(self._publish, channel_id, publisher), items)
 
     def get_message(self, channel_id: str, message_id: str) -> Json:
         return self._server.document(self._server.ask("GET", message_place(channel_id, message_id)), "jobs")

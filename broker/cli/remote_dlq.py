@@ -1,13 +1,18 @@
 """The dead of a running broker."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
+from http.client import CREATED
 from urllib.parse import urlencode
 
 from broker.cli.backend import Ids, Json, Selection, Watch
+from broker.cli.halving import in_halves
+from broker.cli.problems import refusal_of
 from broker.cli.server import Server
 from broker.domain.dead_selection import DeadAct
 from broker.domain.exposition import CONTENT_TYPE
 from broker.domain.pages import MOST
+from broker.operations.importing import Imported, ImportOutcome
 from broker.operations.places import consumer_place
 
 AUDIT_SECONDS = 3600.0
@@ -49,10 +54,30 @@ class RemoteDeadLetters:
         operation: Json = answer["operation"]
         return operation
 
+    def export(self, ids: Ids, selection: Selection) -> Iterator[Json]:
+        path: str | None = _with(consumer_place(*ids, "dlq", "export"), {**selection, "limit": str(MOST)})
+        while path is not None:
+            page = self._server.document(self._server.ask("GET", path), "jobs")
+            yield from page["jobs"]
+            path = page["pages"].get("next")
+
+    def take_in(self, ids: Ids, items: Sequence[Json]) -> list[ImportOutcome]:
+        return in_halves(partial(self._take_in, ids), items)
+
     def audit(self, repair: bool, watch: Watch) -> Json:
         """The server counts, and says nothing until it is done."""
         answer = self._server.ask("POST", "/admin/dlq/audit", {"repair": repair}, seconds=AUDIT_SECONDS)
         return self._server.document(answer, "findings")
+
+    def _take_in(self, ids: Ids, items: Sequence[Json]) -> list[ImportOutcome]:
+        answer = self._server.ask("POST", consumer_place(*ids, "import"), {"jobs": list(items)})
+        return [_outcome(result) for result in self._server.document(answer, "results")["results"]]
+
+
+def _outcome(result: Json) -> ImportOutcome:
+    if "code" in result:
+        return refusal_of(result)
+    return Imported(result["jobId"], result["location"], created=result["status"] == CREATED)
 
 
 def _status_path(channel_id: str | None, consumer_id: str | None) -> str:

@@ -1,7 +1,9 @@
 """Everything that can go wrong for a caller, each with a stable code that every face shows."""
 
-from collections.abc import Iterable, Mapping
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import ClassVar, NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 
 class FieldProblem(NamedTuple):
@@ -131,3 +133,11 @@ class Unavailable(BrokerError):
     """The database cannot serve now; the same call may succeed in a moment."""
 
     code = "unavailable"
+
+
+def judged(raw: object, parse: Callable[[object], T]) -> T | BrokerError:
+    """One of many, parsed or refused; what is refused already keeps its refusal."""
+    try:
+        return raw if isinstance(raw, BrokerError) else parse(raw)
+    except BrokerError as refusal:
+        return refusal

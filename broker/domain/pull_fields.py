@@ -45,22 +45,22 @@ def next_state(name: str, value: object) -> JobStatus:
 
 def more_seconds(name: str, value: object) -> int:
     """Time beyond the usual lease."""
-    return _whole(value, 0, LONGEST_MORE, "seconds ")
+    return whole(value, 0, LONGEST_MORE, "seconds ")
 
 
 def limit(name: str, value: object) -> int:
     """How many jobs."""
-    return _whole(value, 1, MOST_JOBS)
+    return whole(value, 1, MOST_JOBS)
 
 
 def client_id(name: str, value: object) -> str:
     """Who leases, as the client calls itself."""
-    return _printable(value, LONGEST_CLIENT_ID, "printable characters")
+    return printable(value, LONGEST_CLIENT_ID, "printable characters")
 
 
 def error_type(name: str, value: object) -> str:
     """A short code of what went wrong."""
-    found = _printable(value, LONGEST_TYPE, "printable ASCII characters")
+    found = printable(value, LONGEST_TYPE, "printable ASCII characters")
     if not found.isascii():
         raise ValueError(f"must be 1 to {LONGEST_TYPE} printable ASCII characters")
     return found
@@ -122,7 +122,7 @@ def text(name: str, value: object) -> str:
     return shortened(value)
 
 
-def _whole(value: object, low: int, high: int, unit: str = "") -> int:
+def whole(value: object, low: int, high: int, unit: str = "") -> int:
     """JSON knows one kind of number: 2.0 is whole."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -131,7 +131,8 @@ def _whole(value: object, low: int, high: int, unit: str = "") -> int:
     return value
 
 
-def _printable(value: object, longest: int, what: str) -> str:
+def printable(value: object, longest: int, what: str) -> str:
+    """A text of one line that is not empty."""
     if not isinstance(value, str) or not value.isprintable() or not 1 <= len(value) <= longest:
         raise ValueError(f"must be 1 to {longest} {what}")
     return value

@@ -31,6 +31,10 @@ class Reader:
         if not value and not any(problem.field == self._prefix + name for problem in self.problems):
             self.problems.append(FieldProblem(self._prefix + name, otherwise))
 
+    def refuse(self, name: str, why: str) -> None:
+        """Name a field that must not be there."""
+        self.problems.append(FieldProblem(self._prefix + name, why))
+
     def check(self) -> None:
         """Raise all that is wrong."""
         if self.problems:

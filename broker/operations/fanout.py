@@ -12,7 +12,7 @@ from broker.domain.states import DeadReason
 from broker.domain.times import LATEST
 from broker.operations.parts import Parts
 from broker.operations.rules import dead_rules
-from broker.store.publishing import JobRow, MessageRow, OpenChannel
+from broker.store.publishing import JobRow, MessageRow, OpenChannel, Target
 
 
 class Posting(NamedTuple):
@@ -57,19 +57,30 @@ def fan_out(parts: Parts, messages: Sequence[MessageRow], opened: Mapping[int, O
     targets = {key: _targets(parts, channel) for key, channel in opened.items()}
     ids = iter(parts.ids.block(sum(len(targets[message.channel_key]) for message in messages)))
     return [
-        JobRow(next(ids), message, key, message.expires_at or _expiry(message, seconds), _reason(parts, message), stays)
+        JobRow(next(ids), message, key, expires_at(message, seconds), _reason(parts, message), stays)
         for message in messages
         for key, seconds, stays in targets[message.channel_key]
     ]
 
 
+def expiry_seconds(parts: Parts, target: Target, channel: OpenChannel) -> float | None:
+    """The age at which a consumer's jobs expire: its own, the channel's or the broker's."""
+    found: float | None = resolve("expire_after", parts.settings.expire_after, target.overrides, channel.overrides)
+    return found
+
+
+def expires_at(message: MessageRow, seconds: float | None) -> datetime | None:
+    """When a job of the message expires: as the message says, or at an age."""
+    return message.expires_at or _expiry(message, seconds)
+
+
 def _targets(parts: Parts, channel: OpenChannel) -> list[tuple[int, float | None, bool]]:
-    """Each consumer with the age at which its jobs expire (its own, the channel's or the broker's), and whether jobs
-    that are dead from the start just stay there. Others are parked, and the engine settles where they go."""
+    """Each consumer with the age at which its jobs expire, and whether jobs that are dead from the start just stay
+    there. Others are parked, and the engine settles where they go."""
     return [
         (
             target.key,
-            resolve("expire_after", parts.settings.expire_after, target.overrides, channel.overrides),
+            expiry_seconds(parts, target, channel),
             _just_stays(dead_rules(parts.settings, target.overrides, channel.overrides)),
         )
         for target in channel.targets

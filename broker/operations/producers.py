@@ -1,15 +1,19 @@
 """Managing producers."""
 
 from broker.domain.changes import Change, Raw, parse_producer_change
-from broker.domain.errors import NotFound
+from broker.domain.errors import NotFound, Unavailable
 from broker.domain.names import check_public_id
 from broker.domain.pages import Cursor, Page
 from broker.domain.preconditions import Preconditions
 from broker.domain.registry import Producer
+from broker.domain.tokens import hash_token, make_token
 from broker.operations.parts import Parts
 from broker.operations.saving import Saved, given_columns, save, token_columns
 from broker.store import producers as store
-from broker.store.engine import Connection
+from broker.store.engine import Connection, Duplicate
+
+IMPORTER = "import"
+RACES = 5
 
 
 def put_producer(parts: Parts, producer_id: str, raw: Raw, only_if: Preconditions) -> Saved[Producer]:
@@ -42,6 +46,23 @@ def delete_producer(parts: Parts, producer_id: str, only_if: Preconditions) -> N
 
     parts.database.write("delete producer", work)
     parts.cache.producers.forget(producer_id)
+
+
+def importer(parts: Parts) -> Producer:
+    """In whose name messages are kept that came by import; made when it is first needed, with a token nobody knows."""
+    for _ in range(RACES):
+        found = parts.database.read("find importer", lambda c: store.find(c, IMPORTER))
+        if found is not None:
+            return found
+        try:
+            parts.database.write("make importer", _make_importer)
+        except Duplicate:
+            continue
+    raise Unavailable(f"Producer {IMPORTER!r} is made and deleted at the same time. Send it again in a moment.")
+
+
+def _make_importer(connection: Connection) -> None:
+    store.create(connection, IMPORTER, {"name": "Import", "tokenHash": hash_token(make_token())})
 
 
 def _put(connection: Connection, producer_id: str, change: Change, only_if: Preconditions) -> Saved[Producer]:

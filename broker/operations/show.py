@@ -70,7 +70,7 @@ def show_message(found: MessageWithJobs) -> Json:
     message = found.message
     return {
         "id": message.message_id,
-        **_content(message),
+        **show_content(message),
         "receivedAt": show_time(message.received_at),
         "dispatchedAt": show_time(message.deliver_at) if message.is_due else None,
         "status": message_status(message).name,
@@ -84,7 +84,7 @@ def show_scheduled(message: StoredMessage) -> Json:
     return {
         "id": message.key,
         "messageId": message.message_id,
-        **_content(message),
+        **show_content(message),
         "receivedAt": show_time(message.received_at),
         "dispatchSchedule": show_time(message.deliver_at),
         "dispatchedAt": show_time(message.deliver_at) if message.is_due else None,
@@ -132,7 +132,8 @@ def job_state(job: StoredJob, at: datetime) -> str:
     return state_of(job.status, job.next_attempt_at, job.retry_attempt_count, at)
 
 
-def _content(message: StoredMessage) -> Json:
+def show_content(message: StoredMessage) -> Json:
+    """What a message carries, and by what it is treated."""
     payload, encoding = show_payload(message.payload)
     return {
         "payload": payload,

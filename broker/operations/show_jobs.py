@@ -15,7 +15,7 @@ Json = dict[str, object]
 
 def show_job_full(found: JobWithHistory) -> Json:
     """A job with all there is to know, and its history."""
-    return {**show_listed_job(found.job), "history": [_event(one) for one in found.history]}
+    return {**show_listed_job(found.job), "history": [show_event(one) for one in found.history]}
 
 
 def show_listed_job(job: StoredJobFull) -> Json:
@@ -64,6 +64,7 @@ def _standing(job: StoredJobFull) -> Json:
         "appliedPolicy": job.applied_policy,
         "appliedMaxRetries": job.applied_max_retries,
         "error": None if job.error is None else _error(job.error),
+        "sourceJobId": None if job.origin is None else job.origin.job_id,
         "origin": None if job.origin is None else _origin(job.origin),
     }
 
@@ -87,8 +88,8 @@ def _error(error: JobError) -> Json:
 def _origin(origin: JobOrigin) -> Json:
     return {
         "jobId": origin.job_id,
-        "channelId": origin.channel_id,
-        "consumerId": origin.consumer_id,
+        "channelId": origin.channel_id or None,
+        "consumerId": origin.consumer_id or None,
         "messageId": origin.message_id,
         "errorType": origin.error_type,
         "errorText": origin.error_text,
@@ -97,7 +98,8 @@ def _origin(origin: JobOrigin) -> Json:
     }
 
 
-def _event(event: JobEvent) -> Json:
+def show_event(event: JobEvent) -> Json:
+    """A line of a job's history."""
     return {
         "at": show_time(event.at),
         "event": event.event,

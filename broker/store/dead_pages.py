@@ -1,11 +1,13 @@
 """Pages of a consumer's dead that meet conditions. A page costs as much as its rows, or as EXAMINED entries."""
 
 from collections.abc import Sequence
+from datetime import datetime
+from typing import cast
 
 from sqlalchemy import Connection, select, text
 
 from broker.domain.dead_selection import DeadFilter
-from broker.domain.pages import Cursor, Page
+from broker.domain.pages import Cursor, Key, Page
 from broker.domain.states import JobStatus
 from broker.store import job_pages
 from broker.store.dead_ranges import condition_of
@@ -30,6 +32,11 @@ def page(
     status = None if condition == NO_CONDITION else JobStatus.DEAD
     ranges = [_dead(connection, consumer_key, wanted, newest_first)]
     return job_pages.page_of(connection, ranges, status, cursor, limit)
+
+
+def key_of(job: StoredJobFull) -> Key:
+    """Where a dead job stands in such a list."""
+    return (0, cast(datetime, job.dead_at), job.id)
 
 
 def _dead(connection: Connection, key: int, wanted: DeadFilter, newest_first: bool) -> Range:

@@ -69,6 +69,7 @@ class StoredJobFull:
 
     id: str
     consumer_key: int
+    message_key: str
     consumer_id: str
     consumer_name: str
     callback_url: str | None
@@ -134,21 +135,24 @@ def starting_with(connection: Connection, prefix: str, most: int) -> list[str]:
     return list(connection.execute(query).scalars())
 
 
-def history(connection: Connection, job_id: str) -> list[JobEvent]:
-    """What happened to a job, first things first: ids of two processes say nothing about the order within a second.
+def history(connection: Connection, job_id: str, most: int | None = None) -> list[JobEvent]:
+    """What happened to a job, or the last of it, first things first: ids of two processes say nothing about the order
+    within a second.
 
     Primary key of job_event; the few rows are sorted here.
     """
     e = job_event.c
     query = select(e.happenedAt, e.event, e.actor, e.errorType, e.errorCategory, e.detail).where(e.jobId == job_id)
-    found = [JobEvent(*row) for row in connection.execute(query.order_by(e.id))]
-    return sorted(found, key=lambda one: one.at)
+    ordered = query.order_by(e.id) if most is None else query.order_by(e.id.desc()).limit(most)
+    found = [JobEvent(*row) for row in connection.execute(ordered)]
+    return sorted(found if most is None else reversed(found), key=lambda one: one.at)
 
 
 def _stored(row: AnyRow) -> StoredJobFull:
     return StoredJobFull(
         id=row.id,
         consumer_key=row.consumerId,
+        message_key=row.messageId,
         consumer_id=row.publicId,
         consumer_name=row.name,
         callback_url=row.callbackUrl,

@@ -1,7 +1,7 @@
 """Reading messages, and taking back a scheduled one before it is due."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +15,12 @@ from broker.store.tables import consumer, job, producer
 from broker.store.tables import message as t
 from broker.store.tables import scheduled_message as s
 from broker.store.types import AnyRow, AnySelect, now
+
+_QUERY = (
+    select(t, producer.c.producerId.label("producedBy"), s.c.id.label("scheduledId"), now().label("readAt"))
+    .join(producer, producer.c.id == t.c.producerId)
+    .outerjoin(s, s.c.id == t.c.id)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +65,21 @@ class StoredMessage:
 
 def find(connection: Connection, channel_key: int, message_id: str) -> StoredMessage | None:
     """One message. Index: message_public."""
-    query = (
-        select(t, producer.c.producerId.label("producedBy"), s.c.id.label("scheduledId"), now().label("readAt"))
-        .join(producer, producer.c.id == t.c.producerId)
-        .outerjoin(s, s.c.id == t.c.id)
-        .where(t.c.channelId == channel_key, t.c.messageId == message_id)
-    )
-    row = connection.execute(query).first()
+    row = connection.execute(_QUERY.where(t.c.channelId == channel_key, t.c.messageId == message_id)).first()
     return None if row is None else _stored(row)
+
+
+def find_several(connection: Connection, keys: Sequence[str]) -> dict[str, StoredMessage]:
+    """Messages by their keys; mind the payloads. Primary key."""
+    query = _QUERY.where(t.c.id.in_(keys)).with_hint(t, "FORCE INDEX (PRIMARY)", "mysql")
+    return {row.id: _stored(row) for row in connection.execute(query)}
+
+
+def payload_sizes(connection: Connection, keys: Sequence[str]) -> dict[str, int]:
+    """How many bytes messages carry. Primary key."""
+    query = select(t.c.id, func.length(t.c.payload)).where(t.c.id.in_(keys))
+    query = query.with_hint(t, "FORCE INDEX (PRIMARY)", "mysql")
+    return {row[0]: row[1] for row in connection.execute(query)}
 
 
 def jobs_of(connection: Connection, message_key: str) -> list[StoredJob]:

@@ -40,7 +40,8 @@ def shape(case: AnyCase) -> AnyCase:
 def _part(case: AnyCase, body: dict[str, Any]) -> None:
     """Fields that exclude each other hide what is right or wrong with the others; what a case is about stays."""
     about = "" if case.meta is None else case.meta.phase.data.description or ""
-    if isinstance(body.get("jobs"), list) and _is_valid(case, ParameterLocation.BODY) and _luck(case, "jobs"):
+    names_jobs = isinstance(body.get("jobs"), list) and not case.operation.path.endswith("/import")
+    if names_jobs and _is_valid(case, ParameterLocation.BODY) and _luck(case, "jobs"):
         body["jobs"][:1] = [KNOWN["jobId"]]
     if "wait" in body and _is_valid(case, ParameterLocation.BODY):
         body["wait"] = 0.01

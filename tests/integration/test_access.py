@@ -70,6 +70,9 @@ POST /channel/channel/consumer/consumer/dlq  401  202    403      401    401    
 DELETE /channel/channel/consumer/consumer/dlq 401 200    403      401    401      401       401    200      403      401       401      401      401
 POST /channel/channel/consumer/consumer/dlq/archive 401 200 403   401    401      401       401    200      403      401       401      401      401
 POST /channel/channel/consumer/consumer/dlq/move 401 200 403      401    401      401       401    200      403      401       401      401      401
+GET /channel/channel/consumer/consumer/dlq/export 401 200 403     401    401      401       401    200      403      401       401      401      401
+POST /channel/channel/consumer/consumer/import 401 200   403      401    401      401       401    200      403      401       401      401      401
+POST /channel/channel/consumer/unknown/import 401 404    403      401    401      401       401    403      403      401       401      401      401
 POST /channel/channel/consumer/unknown/dlq   401  404    403      401    401      401       401    403      403      401       401      401      401
 DELETE /channel/unknown/consumer/consumer/dlq 401 404    403      401    401      401       401    403      403      401       401      401      401
 POST /channel/channel/consumer/consumer/job/00000000000000000000/requeue-dead-job 401 404 403 401 401 401 401 404 403 401 401 401 401
@@ -123,8 +126,9 @@ def expected() -> Iterator[tuple[str, dict[str, int]]]:
 def call(client: FlaskClient, operation: str, headers: dict[str, str]) -> TestResponse:
     method, path = operation.split()
     path += "?force=true" if operation.startswith("DELETE") and "/consumer/" in path else ""
-    if path.endswith("batch"):
-        return client.open(path, method=method, headers=headers, json={"messages": [{"payload": "x"}]})
+    if path.endswith(("batch", "import")):
+        name = "messages" if path.endswith("batch") else "jobs"
+        return client.open(path, method=method, headers=headers, json={name: [{"payload": "x"}]})
     body = {"type": "pull"} if "/consumer/" in path else {}
     return client.open(path, method=method, headers=headers, json=body if method == "PUT" else None)
 

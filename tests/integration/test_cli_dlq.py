@@ -241,12 +241,16 @@ def test_usage_errors(commands: Commands) -> None:
         ("requeue", "a", "b", "--force", "--all"),
         ("archive", "a", "b", UNKNOWN),
         ("audit", "x"),
+        ("export", "a"),
+        ("import", "a", "b", "no-such-file"),
     ):
         assert commands.run("dlq", *arguments).exit_code == 2, arguments
     assert "[not-found]" in commands.refused("dlq", "list", "no-such-channel", "c")
 
 
-@pytest.mark.parametrize("name", ["status", "list", "show", "requeue", "delete", "archive", "move", "audit"])
+@pytest.mark.parametrize(
+    "name", ["status", "list", "show", "requeue", "delete", "archive", "move", "export", "import", "audit"]
+)
 def test_help_has_an_example(name: str) -> None:
     assert f"broker dlq {name}" in run("dlq", name, "--help").output.partition("\n")[2]
 

@@ -57,7 +57,7 @@ def test_a_dead_job_tells_all_that_clients_and_operators_need(broker: Broker) ->
         "listenerEndpoint": None, "listenerName": "consumer", "status": "DEAD", "state": "dead", "priority": 3,
         "nextAttemptAt": None, "expiresAt": "2999-01-01T00:00:00.000000Z", "leaseExpiresAt": None,
         "retryAttemptCount": 3, "replayCount": 0, "outcome": None, "deadReason": "RETRIES_EXHAUSTED",
-        "appliedPolicy": "exponential", "appliedMaxRetries": 3, "origin": None, "history": [],
+        "appliedPolicy": "exponential", "appliedMaxRetries": 3, "sourceJobId": None, "origin": None, "history": [],
         "error": {"type": "HTTP_503", "category": "TRANSIENT", "text": "no room", "fingerprint": "f" * 32},
         "jobUrl": f"{CONSUMER}/job/{job_id}", "messageUrl": "/channel/channel/message/a%20b",
         "channelUrl": "/channel/channel", "consumerUrl": CONSUMER, "producerUrl": "/producer/producer",
