@@ -33,9 +33,13 @@ class Normaliser:
         return _XID.sub(lambda found: self._name("id", found.group()), text)
 
     def value(self, value: Any, about: str = "") -> Any:
-        """A JSON value with every text in it replaced, and secrets that were made hidden."""
+        """A JSON value with every text in it replaced, and secrets that were made hidden.
+
+        A death has a stamp of its own: that of its message's arrival, or a moment later.
+        """
         if isinstance(value, dict):
-            return {key: "<made>" if key in _MADE_ONCE else self.value(one, about) for key, one in value.items()}
+            hidden = (*_MADE_ONCE, *(("statusChangedAt",) if value.get("status") == "DEAD" else ()))
+            return {key: "<made>" if key in hidden else self.value(one, about) for key, one in value.items()}
         if isinstance(value, list):
             return [self.value(one, about) for one in value]
         return self.text(value, about) if isinstance(value, str) else value
