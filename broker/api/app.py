@@ -13,6 +13,7 @@ from broker.api import (
     problems,
     pulling,
     registry,
+    replaying,
     request_ids,
 )
 from broker.api.metrics import Metrics
@@ -34,6 +35,7 @@ def create_app(parts: Parts, metrics: Metrics) -> Flask:
         pulling.blueprint(parts),
         jobs.blueprint(parts),
         dead_letters.blueprint(parts),
+        replaying.blueprint(parts),
         operations.blueprint(parts),
         monitoring.blueprint(parts),
         health.probes(parts),

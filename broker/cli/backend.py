@@ -76,6 +76,9 @@ class DeadLetters(Protocol):
     def start(self, ids: Ids, act: DeadAct, selection: Selection, force: bool) -> Json:
         """Begin an act on all that meet the selection: the operation that does it, done or not."""
 
+    def replay(self, ids: Ids, wish: Json) -> Json:
+        """Begin to replay what the wish selects, in the words of the API; of a dry run what would be done."""
+
     def audit(self, repair: bool, watch: Watch) -> Json:
         """Recount all; `watch` may hear how many consumers are done, of how many."""
 

@@ -6,6 +6,7 @@ from broker.cli import options
 from broker.cli.backend import Backend, Json
 from broker.cli.dead_options import filter_options, selection_of
 from broker.cli.dlq_acts import dead_commands
+from broker.cli.dlq_replay import replay
 from broker.cli.dlq_status import status
 from broker.cli.dlq_tables import DEAD, audit_lines
 from broker.cli.errors import Refused
@@ -22,7 +23,7 @@ _OF_THE_MESSAGE = ("contentType", "headers", "metadata", "payloadEncoding", "pay
 
 @click.group()
 def dlq() -> None:
-    """Count, list and show the dead; requeue, delete, archive or move them; audit their count.
+    """Count, list and show the dead; requeue, replay, delete, archive or move them; audit their count.
 
     \b
     broker dlq status
@@ -97,7 +98,7 @@ def audit(backend: Backend, repair: bool, as_json: bool) -> None:
     click.get_current_context().exit(0 if found["good"] else 1)
 
 
-for command in (status, *dead_commands()):
+for command in (status, *dead_commands(), replay):
     dlq.add_command(command)
 
 

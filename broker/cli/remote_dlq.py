@@ -1,7 +1,7 @@
 """The dead of a running broker."""
 
 from collections.abc import Iterator
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from broker.cli.backend import Ids, Json, Selection, Watch
 from broker.cli.server import Server
@@ -47,6 +47,14 @@ class RemoteDeadLetters:
         path = _with(consumer_place(*ids, "dlq", *below), {**selection, **_forced(force)})
         answer = self._server.document(self._server.ask(method, path), "operation")
         operation: Json = answer["operation"]
+        return operation
+
+    def replay(self, ids: Ids, wish: Json) -> Json:
+        channel_id, consumer_id = ids
+        path = _with(f"/admin/dlq/{quote(consumer_id, safe='')}/replay", {"channel": channel_id})
+        if wish.get("dryRun"):
+            return self._server.document(self._server.ask("POST", path, wish), "replayable")
+        operation: Json = self._server.document(self._server.ask("POST", path, wish), "operation")["operation"]
         return operation
 
     def audit(self, repair: bool, watch: Watch) -> Json:

@@ -6,7 +6,7 @@ so that all of it is counted, or nothing.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -91,6 +91,25 @@ def _end(connection: Connection, consumer_key: int, after: Spot, until: datetime
         length = int(connection.execute(text(f"SELECT COUNT(*) {rest}"), values).scalar_one())
         row = connection.execute(nth, {**values, "before": length - 1}).first() if length else None
     return None if row is None else (Spot(as_time(row[0]), row[1]), length)
+
+
+def cut(connection: Connection, stretch: Stretch, most: int) -> Stretch:
+    """The stretch up to the last that may be taken, when more of it meet its condition. Index: job_dead."""
+    nth = (
+        f"SELECT job.deadAt, job.id FROM {dead_index(connection)} WHERE {stretch.where()}"
+        " ORDER BY job.consumerId, job.deadAt, job.id LIMIT 1 OFFSET :before"
+    )
+    row = connection.execute(text(nth), stretch.values(before=most - 1)).first() if most < stretch.length else None
+    if row is None:
+        return stretch
+    shorter = replace(stretch, last=Spot(as_time(row[0]), row[1]))
+    return replace(shorter, length=count(connection, replace(shorter, condition="1 = 1", params={})))
+
+
+def count(connection: Connection, stretch: Stretch) -> int:
+    """How many of a stretch meet its condition. Index: job_dead."""
+    statement = f"SELECT COUNT(*) FROM {dead_index(connection)} WHERE {stretch.where()}"
+    return int(connection.execute(text(statement), stretch.values()).scalar_one())
 
 
 def latest(connection: Connection, consumer_key: int) -> datetime | None:
