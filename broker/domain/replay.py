@@ -59,23 +59,32 @@ def parse_replay(raw: Mapping[str, object]) -> Replay:
     misspelled condition, a replay would be of all."""
     problems = [FieldProblem(name, "is not known") for name in raw if name not in REPLAY_FIELDS]
     texts = {name: _text(name, raw.get(name), problems) for name in (*_CONDITIONS, "channel")}
-    limit, target, dry_run = raw.get("limit"), raw.get("target"), raw.get("dryRun")
-    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_REPLAYED):
-        problems.append(FieldProblem("limit", f"must be a whole number from 1 to {MOST_REPLAYED}"))
+    limit, dry_run = _limit(raw.get("limit"), problems), raw.get("dryRun")
     if dry_run is not None and not isinstance(dry_run, bool):
         problems.append(FieldProblem("dryRun", "must be true or false"))
     _check_channel(texts["channel"], problems)
-    place = None if target is None else _place(target, problems)
+    place = None if raw.get("target") is None else _place(raw["target"], problems)
     wanted = _filter({name: text for name, text in texts.items() if name != "channel"}, problems)
     if problems:
         raise Invalid(problems)
-    return Replay(wanted, texts["channel"], limit, place, bool(dry_run))  # type: ignore[arg-type]
+    return Replay(wanted, texts["channel"], limit, place, bool(dry_run))
 
 
 def _text(name: str, value: object, problems: list[FieldProblem]) -> str | None:
     if value is None or (isinstance(value, str) and value):
         return value or None
     problems.append(FieldProblem(name, "must be text, and not empty"))
+    return None
+
+
+def _limit(value: object, problems: list[FieldProblem]) -> int | None:
+    """JSON knows one kind of number: 5.0 is 5."""
+    if value is None:
+        return None
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else 0
+    if 1 <= number <= MOST_REPLAYED and number == int(number):
+        return int(number)
+    problems.append(FieldProblem("limit", f"must be a whole number from 1 to {MOST_REPLAYED}"))
     return None
 
 
