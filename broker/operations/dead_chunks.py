@@ -16,7 +16,7 @@ from broker.operations.tally import Happened
 from broker.store import dead_ranges, deaths, moved_dead, operations, summary, targets
 from broker.store.dead_ranges import Spot, Stretch
 from broker.store.engine import Again, Connection
-from broker.store.moments import SqlTime
+from broker.store.moments import SqlTime, as_time
 from broker.store.operations import Operation
 from broker.store.summary import BEGINNING, Total
 from broker.store.targets import RulesRow
@@ -133,9 +133,10 @@ def _send(parts: Parts, connection: Connection, operation: Operation, stretch: S
     time, replays = SqlTime(connection), int(operation.act is DeadAct.REPLAY)
     if replays:
         dead_ranges.tell(connection, time, stretch, parts.ids.new(), "replayed", operation.actor)
+    whose = str(rules.channel_id), str(rules.consumer_id)
     moves = [
-        deaths.Move(one.id, one.messageId, str(rules.channel_id), str(rules.consumer_id), one.errorType or "",
-                    one.errorText or "", one.retryAttemptCount, parts.ids.new(), parts.ids.new(), replays=replays)
+        deaths.Move(one.id, one.messageId, *whose, one.errorType or "", one.errorText or "", one.retryAttemptCount,
+                    parts.ids.new(), parts.ids.new(), failed_at=as_time(one.deadAt), replays=replays)
         for one in dead_ranges.rows(connection, stretch)
     ]  # fmt: skip
     deaths.move(connection, time, moves, *arrival)

@@ -135,7 +135,7 @@ def condition_of(wanted: DeadFilter, deletable_only: bool) -> tuple[str, Params]
 def rows(connection: Connection, stretch: Stretch) -> Sequence[AnyRow]:
     """The jobs of a stretch, locked: what moving them needs. Index: job_dead."""
     lock = "" if connection.dialect.name == "sqlite" else " FOR UPDATE"
-    columns = "job.id, job.messageId, job.errorType, job.errorText, job.retryAttemptCount"
+    columns = "job.id, job.messageId, job.errorType, job.errorText, job.retryAttemptCount, job.deadAt"
     statement = f"SELECT {columns} FROM {dead_index(connection)} WHERE {stretch.where()} ORDER BY job.id{lock}"
     return connection.execute(text(statement), stretch.values()).all()
 

@@ -167,6 +167,18 @@ def test_who_is_leased_dead_or_done_in_the_dead_channel_stays_there(broker: Brok
     assert assert_exact(broker.parts) == 1
 
 
+def test_since_and_until_ask_when_it_died_and_not_when_it_was_moved(broker: Broker) -> None:
+    (first,) = bury(broker, 1)
+    died_at = job(broker, first)["deadAt"]
+    move_all(broker)
+    (moved,) = queued(broker, GRAVES)
+    assert job(broker, moved)["origin"]["failedAt"] == died_at
+    assert replay(broker, 200, dryRun=True, since=died_at, until=died_at)["moved"] == 1
+    assert done(broker, until=died_at) == (1, 0)
+    (again,) = queued(broker)
+    assert job(broker, again)["origin"]["failedAt"] == died_at
+
+
 def test_a_target_gets_the_retained_and_the_moved_each_with_its_message(broker: Broker) -> None:
     (first,) = bury(broker, 1)
     move_all(broker)
