@@ -14,6 +14,7 @@ from broker.api import (
     problems,
     pulling,
     registry,
+    replaying,
     request_ids,
 )
 from broker.api.metrics import Metrics
@@ -36,6 +37,7 @@ def create_app(parts: Parts, metrics: Metrics) -> Flask:
         jobs.blueprint(parts),
         importing.blueprint(parts),
         dead_letters.blueprint(parts),
+        replaying.blueprint(parts),
         operations.blueprint(parts),
         monitoring.blueprint(parts),
         health.probes(parts),

@@ -96,14 +96,19 @@ def _with_form() -> Credentials:
 def _carry_out(parts: Parts, consumer: Consumer, act: DeadAct, force: bool = False) -> Response:
     """Done within a few seconds, or left to whichever instance goes on with it."""
     operation = bulk.start(parts, consumer, act, _selection(act), actor(parts), force)
+    return worked_on(parts, operation.id, _COUNTS[act], accepted=act is DeadAct.REQUEUE)
+
+
+def worked_on(parts: Parts, operation_id: str, count: str, accepted: bool) -> Response:
+    """How many it has done, to its end or for a few seconds. 202 when it goes on, or where that is the only answer."""
     ends = time.monotonic() + ANSWER_SECONDS
     while True:
-        operation = bulk.run(parts, operation.id, ends - time.monotonic())
+        operation = bulk.run(parts, operation_id, ends - time.monotonic())
         if operation.state is not OperationState.RUNNING or time.monotonic() >= ends:
             break
         time.sleep(LOOK_SECONDS)
-    status = 202 if act is DeadAct.REQUEUE or operation.state is OperationState.RUNNING else 200
-    counts = {_COUNTS[act]: operation.done, "skippedCount": operation.skipped}
+    status = 202 if accepted or operation.state is OperationState.RUNNING else 200
+    counts = {count: operation.done, "skippedCount": operation.skipped}
     return answers.as_json({**counts, "operation": show_operation(operation)}, status)
 
 

@@ -83,6 +83,9 @@ class DeadLetters(Protocol):
     def take_in(self, ids: Ids, items: Sequence[Json]) -> list[ImportOutcome]:
         """Jobs from elsewhere: what became of each."""
 
+    def replay(self, ids: Ids, wish: Json) -> Json:
+        """Begin to replay what the wish selects, in the words of the API; of a dry run what would be done."""
+
     def audit(self, repair: bool, watch: Watch) -> Json:
         """Recount all; `watch` may hear how many consumers are done, of how many."""
 

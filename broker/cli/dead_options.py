@@ -1,6 +1,6 @@
 """Which of the dead a command is about: options that are the filters of the API."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import click
 
@@ -35,6 +35,11 @@ def _text(ctx: click.Context, param: click.Parameter, value: str | None) -> str 
     return value
 
 
+def time_option(name: str, about: str) -> Callable[[Given], Given]:
+    """A moment, with its offset."""
+    return click.option(name, metavar="TIME", callback=_time, help=about)
+
+
 def _time(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     try:
         return None if value is None else show_time(parse_time("time", value))
@@ -42,13 +47,19 @@ def _time(ctx: click.Context, param: click.Parameter, value: str | None) -> str 
         raise click.BadParameter(f"{value!r} {error.problems[0].message}") from error
 
 
+category_option = click.option(
+    "--category", type=click.Choice(list(Category)), help="Whose last error is of this category."
+)
+fingerprint_option = click.option(
+    "--fingerprint", metavar="TEXT", callback=_text, help="Whose last error has this fingerprint."
+)
 all_option = click.option("--all", "every", is_flag=True, help="All that are dead now.")
 filter_options = several(
-    click.option("--category", type=click.Choice(list(Category)), help="Whose last error is of this category."),
+    category_option,
     click.option("--reason", type=click.Choice(list(DeadReason)), help="Who died of this."),
     click.option("--error-type", metavar="TYPE", callback=_text, help="Whose last error is of this type: HTTP_503."),
     click.option("--text", metavar="TEXT", callback=_text, help="Whose last error's text contains this."),
-    click.option("--fingerprint", metavar="TEXT", callback=_text, help="Whose last error has this fingerprint."),
-    click.option("--died-after", metavar="TIME", callback=_time, help="Who died then or later: 2030-01-31T12:00:00Z."),
-    click.option("--died-before", metavar="TIME", callback=_time, help="Who died then or before."),
+    fingerprint_option,
+    time_option("--died-after", "Who died then or later: 2030-01-31T12:00:00Z."),
+    time_option("--died-before", "Who died then or before."),
 )

@@ -7,6 +7,7 @@ from broker.cli.backend import Backend, Json
 from broker.cli.dead_options import filter_options, selection_of
 from broker.cli.dlq_acts import dead_commands
 from broker.cli.dlq_files import export_dead, import_jobs
+from broker.cli.dlq_replay import replay
 from broker.cli.dlq_status import status
 from broker.cli.dlq_tables import DEAD, audit_lines
 from broker.cli.errors import Refused
@@ -23,7 +24,7 @@ _OF_THE_MESSAGE = ("contentType", "headers", "metadata", "payloadEncoding", "pay
 
 @click.group()
 def dlq() -> None:
-    """Count, list and show the dead; requeue, delete, archive or move them; export and import them; audit their count.
+    """Count, list and show the dead; requeue, replay, delete, archive or move them; export, import and audit them.
 
     \b
     broker dlq status
@@ -98,7 +99,7 @@ def audit(backend: Backend, repair: bool, as_json: bool) -> None:
     click.get_current_context().exit(0 if found["good"] else 1)
 
 
-for command in (status, *dead_commands(), export_dead, import_jobs):
+for command in (status, *dead_commands(), replay, export_dead, import_jobs):
     dlq.add_command(command)
 
 

@@ -12,6 +12,7 @@ PAST = {
     DeadAct.DELETE: "deleted",
     DeadAct.ARCHIVE: "archived",
     DeadAct.MOVE: "moved",
+    DeadAct.REPLAY: "replayed",
 }
 
 
@@ -36,6 +37,16 @@ def tell_operation(operation: Json, as_json: bool) -> None:
     else:
         click.echo(account(operation))
     click.get_current_context().exit(0 if operation["state"] == OperationState.DONE.value else 1)
+
+
+def tell_started(operation: Json, as_json: bool) -> None:
+    """How far it is, for who does not wait for its end."""
+    if as_json:
+        show_json(operation)
+    elif operation["state"] == OperationState.RUNNING.value:
+        click.echo(_left(operation))
+    else:
+        click.echo(account(operation))
 
 
 def account(operation: Json) -> str:

@@ -11,12 +11,14 @@ from broker.domain.errors import judged
 from broker.domain.import_parsing import parse_import
 from broker.domain.pages import MOST, Cursor
 from broker.domain.registry import Consumer
-from broker.operations import bulk, dead_jobs, dead_lists, exporting
+from broker.domain.replay import parse_replay
+from broker.operations import bulk, dead_jobs, dead_lists, exporting, replay
 from broker.operations.access import Credentials, open_consumer
 from broker.operations.dlq_measures import status_text
 from broker.operations.dlq_status import read_status_now
 from broker.operations.importing import ImportOutcome, import_jobs
 from broker.operations.parts import Parts
+from broker.operations.replay_preview import preview, show_preview
 from broker.operations.show_dlq import show_operation, show_status
 from broker.operations.show_jobs import show_listed_job
 
@@ -64,6 +66,13 @@ class LocalDeadLetters:
     def take_in(self, ids: Ids, items: Sequence[Json]) -> list[ImportOutcome]:
         parsed = [judged(item, parse_import) for item in items]
         return import_jobs(self._parts, self._consumer(ids), parsed, who())
+
+    def replay(self, ids: Ids, wish: Json) -> Json:
+        channel_id, consumer_id = ids
+        asked = replay.ask(self._parts, self._admin, channel_id, consumer_id, parse_replay(wish))
+        if asked.wish.dry_run:
+            return show_preview(asked, preview(self._parts, asked))
+        return show_operation(replay.start(self._parts, asked, who()))
 
     def audit(self, repair: bool, watch: Watch) -> Json:
         return show_audit(self._parts, Auditor(self._parts).run(repair, watch))

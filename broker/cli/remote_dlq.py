@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from http.client import CREATED
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from broker.cli.backend import Ids, Json, Selection, Watch
 from broker.cli.halving import in_halves
@@ -63,6 +63,14 @@ class RemoteDeadLetters:
 
     def take_in(self, ids: Ids, items: Sequence[Json]) -> list[ImportOutcome]:
         return in_halves(partial(self._take_in, ids), items)
+
+    def replay(self, ids: Ids, wish: Json) -> Json:
+        channel_id, consumer_id = ids
+        path = _with(f"/admin/dlq/{quote(consumer_id, safe='')}/replay", {"channel": channel_id})
+        if wish.get("dryRun"):
+            return self._server.document(self._server.ask("POST", path, wish), "replayable")
+        operation: Json = self._server.document(self._server.ask("POST", path, wish), "operation")["operation"]
+        return operation
 
     def audit(self, repair: bool, watch: Watch) -> Json:
         """The server counts, and says nothing until it is done."""

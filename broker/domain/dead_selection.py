@@ -21,6 +21,7 @@ class DeadAct(StrEnum):
     DELETE = "delete"
     ARCHIVE = "archive"
     MOVE = "move"
+    REPLAY = "replay"
 
 
 class OperationState(StrEnum):

@@ -12,7 +12,7 @@ from broker.domain.errors import Invalid, NotFound
 from broker.domain.ids import is_xid
 from broker.domain.pages import Cursor, Page
 from broker.domain.registry import Consumer
-from broker.operations.dead_chunks import HAPPENED, Chunk, run_chunk
+from broker.operations.dead_chunks import Chunk, run_chunk
 from broker.operations.dlq_status import read_status
 from broker.operations.locking import LockLost, NamedLock
 from broker.operations.parts import Parts
@@ -20,7 +20,7 @@ from broker.store import dead_ranges
 from broker.store import operations as store
 from broker.store.engine import Connection
 from broker.store.moments import SqlTime
-from broker.store.operations import Operation
+from broker.store.operations import NO_ERRAND, Errand, Operation
 
 PAGE_KEY = store.KEY
 LOCK_SECONDS = 30.0
@@ -29,12 +29,19 @@ log = logging.getLogger(__name__)
 
 
 def start(
-    parts: Parts, consumer: Consumer, act: DeadAct, wanted: DeadFilter, actor: str, force: bool = False
+    parts: Parts,
+    consumer: Consumer,
+    act: DeadAct,
+    wanted: DeadFilter,
+    actor: str,
+    force: bool = False,
+    errand: Errand = NO_ERRAND,
 ) -> Operation:
     """Write down what is to be done to those that are dead now; nothing is done yet."""
     if act is DeadAct.MOVE and consumer.dead_channel is None:
         raise Invalid.field("deadChannel", "the consumer has none of its own to move to; set it first")
-    total = None if wanted.to_json() else _dead_now(parts, consumer)
+    total = None if wanted.to_json() or errand.waiting_at is not None else _dead_now(parts, consumer)
+    total = total if total is None or errand.limit is None else min(total, errand.limit)
     operation_id = parts.ids.new()
 
     def work(connection: Connection) -> Operation:
@@ -44,7 +51,8 @@ def start(
         moment = SqlTime(connection).moment
         until = max(moment, dead_ranges.latest(connection, consumer.key) or moment)
         operation = Operation(operation_id, act, OperationState.RUNNING, consumer.key, consumer.channel_id, consumer.id,
-                              until, wanted.to_json(), force, None, total, 0, 0, actor, moment, moment)  # fmt: skip
+                              until, wanted.to_json(), force, None, total, 0, 0, actor, moment, moment,
+                              errand)  # fmt: skip
         store.create(connection, operation)
         return operation
 
@@ -102,8 +110,8 @@ def _work(parts: Parts, lock: NamedLock, operation_id: str, ends: float, watch: 
             "run operation", lambda c: run_chunk(parts, c, lock, operation_id), repeatable=True
         )
         done += chunk.changed
-        if chunk.changed and chunk.act is not None:
-            parts.tally.count(HAPPENED[chunk.act], "bulk", chunk.changed)
+        if chunk.changed and chunk.happened is not None:
+            parts.tally.count(chunk.happened, "bulk", chunk.changed)
         watch(done)
         if chunk.last:
             _tell(get_operation(parts, operation_id))

@@ -5,7 +5,7 @@ from datetime import datetime
 from broker.domain.times import show_time
 from broker.operations.dlq_status import DeadStanding, DeadStatus
 from broker.operations.places import consumer_place
-from broker.store.operations import Operation
+from broker.store.operations import Operation, Target
 
 Json = dict[str, object]
 
@@ -47,6 +47,8 @@ def show_operation(operation: Operation) -> Json:
         "consumerId": operation.consumer_id,
         "filter": operation.filter,
         "force": operation.force,
+        "limit": operation.errand.limit,
+        "target": show_target(operation.errand.target),
         "diedUntil": show_time(operation.until),
         "total": operation.total,
         "done": operation.done,
@@ -56,6 +58,11 @@ def show_operation(operation: Operation) -> Json:
         "changedAt": show_time(operation.changed_at),
         "operationUrl": _operation_url(operation),
     }
+
+
+def show_target(target: Target | None) -> Json | None:
+    """Another consumer, to which a replay goes."""
+    return None if target is None else {"channelId": target.channel_id, "consumerId": target.consumer_id}
 
 
 def _operation_url(operation: Operation) -> str | None:

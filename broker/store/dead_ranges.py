@@ -6,7 +6,7 @@ so that all of it is counted, or nothing.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -93,6 +93,25 @@ def _end(connection: Connection, consumer_key: int, after: Spot, until: datetime
     return None if row is None else (Spot(as_time(row[0]), row[1]), length)
 
 
+def cut(connection: Connection, stretch: Stretch, most: int) -> Stretch:
+    """The stretch up to the last that may be taken, when more of it meet its condition. Index: job_dead."""
+    nth = (
+        f"SELECT job.deadAt, job.id FROM {dead_index(connection)} WHERE {stretch.where()}"
+        " ORDER BY job.consumerId, job.deadAt, job.id LIMIT 1 OFFSET :before"
+    )
+    row = connection.execute(text(nth), stretch.values(before=most - 1)).first() if most < stretch.length else None
+    if row is None:
+        return stretch
+    shorter = replace(stretch, last=Spot(as_time(row[0]), row[1]))
+    return replace(shorter, length=count(connection, replace(shorter, condition="1 = 1", params={})))
+
+
+def count(connection: Connection, stretch: Stretch) -> int:
+    """How many of a stretch meet its condition. Index: job_dead."""
+    statement = f"SELECT COUNT(*) FROM {dead_index(connection)} WHERE {stretch.where()}"
+    return int(connection.execute(text(statement), stretch.values()).scalar_one())
+
+
 def latest(connection: Connection, consumer_key: int) -> datetime | None:
     """When the last of a consumer's dead died: ahead of the clock, when a checkpoint was. Index: job_dead, one dive."""
     statement = f"SELECT MAX(deadAt) FROM {dead_index(connection)} WHERE consumerId = :key AND deadAt > '1970-01-01'"
@@ -116,7 +135,7 @@ def condition_of(wanted: DeadFilter, deletable_only: bool) -> tuple[str, Params]
 def rows(connection: Connection, stretch: Stretch) -> Sequence[AnyRow]:
     """The jobs of a stretch, locked: what moving them needs. Index: job_dead."""
     lock = "" if connection.dialect.name == "sqlite" else " FOR UPDATE"
-    columns = "job.id, job.messageId, job.errorType, job.errorText, job.retryAttemptCount"
+    columns = "job.id, job.messageId, job.errorType, job.errorText, job.retryAttemptCount, job.deadAt"
     statement = f"SELECT {columns} FROM {dead_index(connection)} WHERE {stretch.where()} ORDER BY job.id{lock}"
     return connection.execute(text(statement), stretch.values()).all()
 

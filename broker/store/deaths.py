@@ -1,6 +1,7 @@
 """Where dying jobs go when they do not just stay: moved to a dead channel, discarded, or in another's place."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import Connection, func, insert, literal_column, select
@@ -15,7 +16,10 @@ from broker.store.types import AnyRow
 
 
 class Move(NamedTuple):
-    """A job on its way to a dead channel; `message_key` and `job_id` are its new ones."""
+    """A job on its way to a dead channel, or back; `message_key` and `job_id` are its new ones.
+
+    `message_is_there`: it finds its message where it goes. `failed_at`: when it died, if that is not now.
+    """
 
     source_id: str
     source_message_key: str
@@ -26,6 +30,9 @@ class Move(NamedTuple):
     retries_made: int
     job_id: str
     message_key: str
+    message_is_there: bool = False
+    failed_at: datetime | None = None
+    replays: int = 0
 
 
 def count_dead(connection: Connection, consumer_key: int, most: int) -> int:
@@ -87,21 +94,27 @@ def _arrive(connection: Connection, time: SqlTime, one: Move, dead_consumer: int
         insert(origin).values(
             jobId=one.job_id, consumerId=dead_consumer, sourceJobId=one.source_id, sourceChannelId=one.source_channel,
             sourceConsumerId=one.source_consumer, errorType=one.error_type, errorText=one.error_text,
-            failedAt=time.moment, retryCount=one.retries_made, sourceMessageId=literal_column(message_id),
+            failedAt=one.failed_at or time.moment, retryCount=one.retries_made,
+            sourceMessageId=literal_column(message_id),
         )
     )  # fmt: skip
-    run(
-        connection,
-        "INSERT INTO message (id, channelId, producerId, messageId, payload, contentType, headers, metadata, priority,"
-        f" receivedAt, deliverAt, hopCount) SELECT {quoted([one.message_key])}, {int(dead_channel)}, producerId,"
-        f" {source}, payload, contentType, headers, metadata, priority, {time.now}, {time.now}, hopCount"
-        f" FROM message WHERE id = {quoted([one.source_message_key])}",
-    )
+    if not one.message_is_there:
+        _copy_message(connection, time, one, dead_channel)
     run(
         connection,
         "INSERT INTO job (id, messageId, consumerId, priority, status, statusChangedAt, createdAt,"
         f" earliestNextAttemptAt, retryAttemptCount, replayCount) SELECT {quoted([one.job_id])},"
         f" {quoted([one.message_key])}, {int(dead_consumer)}, priority, {int(JobStatus.QUEUED)}, {time.now},"
-        f" {time.now}, {time.now}, 0, 0 FROM job WHERE id = {source}",
+        f" {time.now}, {time.now}, 0, replayCount + {int(one.replays)} FROM job WHERE id = {source}",
     )
     run(connection, f"UPDATE job_event SET jobId = {quoted([one.job_id])} WHERE jobId = {source}")
+
+
+def _copy_message(connection: Connection, time: SqlTime, one: Move, dead_channel: int) -> None:
+    run(
+        connection,
+        "INSERT INTO message (id, channelId, producerId, messageId, payload, contentType, headers, metadata, priority,"
+        f" receivedAt, deliverAt, hopCount) SELECT {quoted([one.message_key])}, {int(dead_channel)}, producerId,"
+        f" {quoted([one.source_id])}, payload, contentType, headers, metadata, priority, {time.now}, {time.now},"
+        f" hopCount FROM message WHERE id = {quoted([one.source_message_key])}",
+    )

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, select, update
 
@@ -24,6 +24,25 @@ _QUERY = (
     .outerjoin(consumer, consumer.c.id == t.c.consumerId)
     .outerjoin(channel, channel.c.id == consumer.c.channelId)
 )
+
+
+class Target(NamedTuple):
+    """Another consumer, to which a replay goes."""
+
+    key: int
+    channel_id: str
+    consumer_id: str
+
+
+class Errand(NamedTuple):
+    """What a replay has beside its filter: how many at most, where to, and the consumer at whom the moved wait."""
+
+    limit: int | None = None
+    target: Target | None = None
+    waiting_at: int | None = None
+
+
+NO_ERRAND = Errand()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +65,19 @@ class Operation:
     actor: str
     created_at: datetime
     changed_at: datetime
+    errand: Errand = NO_ERRAND
+    moved_after: str | None = None
+
+    @property
+    def left(self) -> int | None:
+        """How many it may still do; None where there is no limit."""
+        return None if self.errand.limit is None else self.errand.limit - self.done
 
 
 def create(connection: Connection, operation: Operation) -> None:
     """Write down what was asked."""
-    selection = {"until": time_text(operation.until), "filter": operation.filter, "force": operation.force}
+    selection = {"until": time_text(operation.until), "filter": operation.filter, "force": operation.force,
+                 "errand": operation.errand}  # fmt: skip
     values = {"kind": operation.act.value, "state": operation.state.value, "consumerId": operation.consumer_key,
               "selection": json.dumps(selection), "total": operation.total, "done": 0, "skipped": 0,
               "actor": operation.actor, "createdAt": now(), "changedAt": now()}  # fmt: skip
@@ -67,7 +94,15 @@ def find(connection: Connection, operation_id: str, lock: bool = False) -> Opera
 
 def advance(connection: Connection, operation_id: str, after: Spot, done: int, skipped: int) -> None:
     """How far it is now. Primary key."""
-    cursor = f"{time_text(after.died_at)}|{after.job_id}"
+    _advance(connection, operation_id, f"{time_text(after.died_at)}|{after.job_id}", done, skipped)
+
+
+def advance_moved(connection: Connection, operation_id: str, after: str, done: int, skipped: int) -> None:
+    """How far it is among those that were moved. Primary key."""
+    _advance(connection, operation_id, f"|{after}", done, skipped)
+
+
+def _advance(connection: Connection, operation_id: str, cursor: str, done: int, skipped: int) -> None:
     more = {t.c.done: t.c.done + done, t.c.skipped: t.c.skipped + skipped, t.c.cursor: cursor, t.c.changedAt: now()}
     connection.execute(update(t).where(t.c.id == operation_id).values(more))
 
@@ -94,6 +129,7 @@ def page(connection: Connection, cursor: Cursor | None, limit: int) -> Page[Oper
 
 def _operation(row: AnyRow) -> Operation:
     selection: dict[str, Any] = json.loads(row.selection)
+    moment, _, job_id = (row.cursor or "").partition("|")
     return Operation(
         id=row.id,
         act=DeadAct(row.kind),
@@ -104,16 +140,17 @@ def _operation(row: AnyRow) -> Operation:
         until=as_time(selection["until"]),
         filter=selection["filter"],
         force=selection["force"],
-        after=None if row.cursor is None else _spot(row.cursor),
+        after=Spot(as_time(moment), job_id) if moment else None,
         total=row.total,
         done=row.done,
         skipped=row.skipped,
         actor=row.actor,
         created_at=row.createdAt,
         changed_at=row.changedAt,
+        errand=_errand(*selection.get("errand", ())),
+        moved_after=job_id if row.cursor is not None and not moment else None,
     )
 
 
-def _spot(cursor: str) -> Spot:
-    moment, _, job_id = cursor.partition("|")
-    return Spot(as_time(moment), job_id)
+def _errand(limit: int | None = None, target: Sequence[Any] | None = None, waiting_at: int | None = None) -> Errand:
+    return Errand(limit, None if target is None else Target(*target), waiting_at)

@@ -15,6 +15,7 @@ from tests.contract.world import KNOWN, LATER, SCHEDULED, TOKEN
 
 CONDITIONS = ("If-Match", "If-None-Match", "If-Unmodified-Since")
 CURSORS = ("next", "previous")
+PLACES = ("channel", "target")
 AnyCase: TypeAlias = Case[Any]
 RETRY_FIELDS = ("retryPolicy", "maxRetries", "retryBase")
 TIMES = ("X-Broker-Scheduled-For", "X-Broker-Expires-At")
@@ -30,6 +31,7 @@ def shape(case: AnyCase) -> AnyCase:
         _reschedule(case)
     if _is_valid(case, ParameterLocation.QUERY):
         _drop(case.query, CURSORS, _luck(case, "cursors"))
+        _drop(case.query, PLACES, _luck(case, "places") if case.operation.path.endswith("/replay") else 0)
     if isinstance(case.body, dict):
         _part(case, case.body)
     if _is_linked(case) and case.method == "PUT" and isinstance(case.body, dict):
@@ -45,6 +47,8 @@ def _part(case: AnyCase, body: dict[str, Any]) -> None:
         body["jobs"][:1] = [KNOWN["jobId"]]
     if "wait" in body and _is_valid(case, ParameterLocation.BODY):
         body["wait"] = 0.01
+    if case.operation.path.endswith("/replay") and _is_valid(case, ParameterLocation.BODY):
+        _drop(body, PLACES, _luck(case, "places"))
     if "retry" in body:
         _drop(body, RETRY_FIELDS if re.search(r"\bretry\b", about) else ("retry",), _luck(case, "retry"))
     for item in body.get("messages", ()) if isinstance(body.get("messages"), list) else ():

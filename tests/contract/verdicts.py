@@ -44,6 +44,9 @@ BY_RULE = (
     ("", "is the start of several ids"),
     ("", "is missing: give it here or beside the list"),
     ("jobs", "names a job twice"),
+    ("target", "has no consumer"),
+    ("channel", "is another one in the body"),
+    ("channel", "is needed: there is a consumer"),
     ("NextState", "cannot become"),
     ("NextState", "is not due"),
 )

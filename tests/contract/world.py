@@ -19,6 +19,7 @@ TOKEN = "known-token"
 DEAD_CHANNEL = "known-graveyard"
 PRODUCER, CHANNEL = f"/producer/{KNOWN['producerId']}", f"/channel/{KNOWN['channelId']}"
 CONSUMER = f"{CHANNEL}/consumer/{KNOWN['consumerId']}"
+REPLAY = f"/admin/dlq/{KNOWN['consumerId']}/replay"
 CREDENTIALS = {
     **ADMIN,
     "X-Broker-Channel-Token": TOKEN,
@@ -53,6 +54,8 @@ class World:
         if path.startswith(f"{CONSUMER}/") and (method == "DELETE" or "/dlq" in path or path.endswith("dead-job")):
             if method != "GET":
                 KNOWN["deadJobId"] = self._dead_job()
+        elif path == REPLAY:
+            KNOWN["deadJobId"] = self._dead_job()
         elif method == "DELETE" and "known-" in path:
             self._build()
         elif path == "/admin/jobs/drop" or (method == "POST" and "/job/" in path):

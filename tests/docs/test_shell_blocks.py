@@ -47,8 +47,10 @@ def test_the_walk_through_the_dead_does_what_it_says(tmp_path: Path) -> None:
         printed = run(ENVIRONMENT + shell_of("docs/dead-letters.md"), tmp_path, live)
         for told in ("1 requeued, 0 skipped, 0 not found", "1 deleted, 0 skipped, 0 not found"):
             assert f"\n{told}.\n" in printed
-        for told in ("4 requeued, 0", "0 deleted, 5", "5 archived, 0", "1 moved, 0"):
+        for told in ("4 requeued, 0", "0 deleted, 5", "5 archived, 0", "1 moved, 0", "2 replayed, 0", "0 replayed, 3",
+                     "3 replayed, 0", "1 replayed, 0"):  # fmt: skip
             assert f"\n{told} skipped.\n" in printed
+        assert "\n5 would be replayed (5 retained, 0 moved meet the conditions); left alone: 0 leased" in printed
         imported = re.findall(r"^(\d) created, (\d) ignored, 0 rejected$", printed, re.MULTILINE)
         assert imported == [("0", "5"), ("5", "0"), ("1", "0"), ("1", "4")]
         assert '"created": 0, "ignored": 5, "rejected": 0}' in printed

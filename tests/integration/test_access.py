@@ -81,6 +81,8 @@ GET /channel/channel/consumer/consumer/operation/00000000000000000000 401 404 40
 POST /channel/channel/consumer/consumer/operation/00000000000000000000/cancel 401 404 403 401 401 401 401 404 403 401 401 401 401
 GET /admin/operations                        401  200    403      401    401      401       401    401      401      401       401      401      401
 POST /admin/dlq/audit                        401  200    403      401    401      401       401    401      401      401       401      401      401
+POST /admin/dlq/second/replay                401  202    403      401    401      401       401    401      401      401       401      401      401
+POST /admin/dlq/unknown/replay               401  404    403      401    401      401       401    401      401      401       401      401      401
 GET /dlq-status                              200  200    200      200    200      200       200    200      200      200       200      200      200
 GET /job-status                              200  200    200      200    200      200       200    200      200      200       200      200      200
 GET /dlq-stats                               200  200    200      200    200      200       200    200      200      200       200      200      200

@@ -8,12 +8,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.engine import RowMapping
 
 from broker.dlq.checkpointer import Checkpointer, Result
 from broker.domain.states import JobStatus
-from broker.store.tables import dlq_summary, job, job_expiry, job_origin, lease
+from broker.store.tables import channel, dlq_summary, job, job_expiry, job_origin, lease, message
 from broker.store.types import now
 from tests.support.brokers import Broker
 
@@ -77,6 +77,13 @@ def come_from(broker: Broker, job_id: str, source: str) -> None:
         sourceMessageId="order-1",
     )  # fmt: skip
     broker.parts.database.write("test", lambda c: c.execute(made))
+
+
+def lose_messages(broker: Broker, channel_id: str) -> None:
+    """All messages of a channel are gone, as after a long time."""
+    mine = select(channel.c.id).where(channel.c.channelId == channel_id).scalar_subquery()
+    gone = delete(message).where(message.c.channelId == mine)
+    broker.parts.database.write("test", lambda c: c.execute(gone))
 
 
 def checkpoint(broker: Broker, settle: float = 0.0) -> Result:
