@@ -18,7 +18,7 @@ from broker.store.tables import channel, consumer
 from broker.store.tables import operation as t
 from broker.store.types import AnyRow, now
 
-KEY = (str,)
+KEY = (datetime, str)
 _QUERY = (
     select(t, consumer.c.consumerId.label("publicId"), channel.c.channelId.label("publicChannelId"))
     .outerjoin(consumer, consumer.c.id == t.c.consumerId)
@@ -120,11 +120,12 @@ def running(connection: Connection, most: int) -> Sequence[str]:
 
 
 def page(connection: Connection, cursor: Cursor | None, limit: int) -> Page[Operation]:
-    """All of them, newest first. Primary key."""
-    query = select(t.c.id, *(c for c in _QUERY.selected_columns if c.name != "id")).select_from(
-        *_QUERY.get_final_froms()
-    )
-    return fetch_page(connection, query, Order((t.c.id,)), cursor, limit, _operation)
+    """All of them, newest first: ids of two processes say nothing about the order within a second. Index:
+    operation_by_time."""
+    keys = (t.c.createdAt, t.c.id)
+    others = (c for c in _QUERY.selected_columns if c.name not in {key.name for key in keys})
+    query = select(*keys, *others).select_from(*_QUERY.get_final_froms())
+    return fetch_page(connection, query, Order(keys), cursor, limit, _operation)
 
 
 def _operation(row: AnyRow) -> Operation:

@@ -283,5 +283,6 @@ operation = Table(
     Column("changedAt", UtcDateTime, nullable=False),
     Column("outcome", long_text()),
     Index("operation_by_state", "state", "id"),
+    Index("operation_by_time", "createdAt", "id"),
     **MYSQL,
 )
