@@ -26,11 +26,17 @@ class Terminal:
         click.clear()
 
     def show(self, lines: Iterable[str]) -> None:
-        columns, rows = shutil.get_terminal_size()
+        columns, rows = _size()
         shown = fitting([line[: columns - 1] for line in lines], rows - 1)
         text = "".join(f"{line}{END_OF_LINE}\n" for line in shown)
         sys.stdout.write(f"{HIDE_CURSOR}{HOME}{text}{END_OF_SCREEN}{SHOW_CURSOR}")
         sys.stdout.flush()
+
+
+def _size() -> os.terminal_size:
+    """As it is now: the variables COLUMNS and LINES do not follow a window that is made smaller."""
+    found = os.get_terminal_size(sys.stdout.fileno())
+    return found if all(found) else shutil.get_terminal_size()
 
 
 class Paper:
