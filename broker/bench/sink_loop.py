@@ -89,8 +89,9 @@ class Loop:
         except EOFError:
             self.running = False
             return
-        self.pipe.send(Report(self.ids, self.times, time.process_time() - self.cpu_before, self.most_at_once))
+        report = Report(self.ids, self.times, time.process_time() - self.cpu_before, self.most_at_once)
         self._forget()
+        self.pipe.send(report)
 
     def _read(self, descriptor: int, connection: socket.socket, now: float) -> None:
         try:
