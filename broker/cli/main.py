@@ -1,7 +1,9 @@
 """The `broker` command."""
 
+import signal
 import sys
 from pathlib import Path
+from types import FrameType
 
 import click
 
@@ -80,12 +82,34 @@ for command in (
     cli.add_command(command)
 
 
+class _CtrlC:
+    """Remembers it: a database's driver may turn the interruption of its callback into an error of its own."""
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def listen(self) -> None:
+        """Unless somebody has decided that it is to be ignored."""
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._interrupt)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self.came = True
+        raise KeyboardInterrupt
+
+
 def main() -> None:
     """Run a command; what the user can mend is told in a sentence, not in a traceback."""
+    ctrl_c = _CtrlC()
+    ctrl_c.listen()
     try:
         sys.exit(cli.main(standalone_mode=False) or 0)
     except click.exceptions.Abort:
         sys.exit(INTERRUPTED)
-    except click.ClickException as error:
+    except Exception as error:
+        if ctrl_c.came:
+            sys.exit(INTERRUPTED)
+        if not isinstance(error, click.ClickException):
+            raise
         error.show()
         sys.exit(error.exit_code)

@@ -72,8 +72,14 @@ def jobs(side: Side) -> Counter[Any]:
 
 def _delivery(side: Side, row: Any) -> tuple[Any, ...]:
     times = [_distance(side, time, row.deliverAt) for time in (row.earliestNextAttemptAt, row.expiresAt)]
-    life = (row.statusChangedAt == row.createdAt, row.deadAt == row.createdAt)
-    return *times, *life, row.priority, row.status, row.deadReason, row.retryAttemptCount, row.replayCount
+    return *times, *_life(row), row.priority, row.status, row.deadReason, row.retryAttemptCount, row.replayCount
+
+
+def _life(row: Any) -> tuple[bool, bool]:
+    """Whether its times fit together; who is dead on arrival is stamped then, or a moment later."""
+    if row.deadAt is None:
+        return row.statusChangedAt == row.createdAt, True
+    return row.deadAt >= row.createdAt, row.deadAt == row.statusChangedAt
 
 
 def _distance(side: Side, time: datetime | None, origin: datetime) -> str | float | None:
